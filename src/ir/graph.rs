@@ -1,0 +1,491 @@
+//! The graph: nodes in an arena and in an order, with exact users and unique names.
+
+use super::argument::{Args, Argument, Kwargs};
+use super::error::{Error, ErrorKind, Result};
+use super::names::Namespace;
+use super::node::{Extra, Node, NodeId, Op, MAX_SLOTS, MAX_STAMP};
+use super::order::{Order, NONE};
+use super::symbol::{Symbol, Symbols};
+use super::uses::Uses;
+use smallvec::SmallVec;
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// A sequence of nodes and who uses whom.
+///
+/// Every edit keeps users exact and names unique. What an edit may break for a while is the order
+/// (a use before its definition); [`lint`](super::lint()) finds that and `legalize` mends it.
+#[derive(Debug)]
+pub struct Graph {
+    pub(super) symbols: Arc<Symbols>,
+    pub(super) slots: Vec<Slot>,
+    pub(super) free: Vec<u32>,
+    pub(super) order: Order,
+    pub(super) uses: Uses,
+    pub(super) names: Namespace,
+    stamps: Stamps,
+    /// Where the next placeholder goes, as long as nothing moved: the last of those in front.
+    pub(super) last_placeholder: u32,
+    pub(super) output: u32,
+    /// How its code is spelled beyond its nodes.
+    pub signature: Signature,
+}
+
+/// What a graph's code says besides its nodes; each as it was spelled.
+#[derive(Debug, Clone, Default)]
+pub struct Signature {
+    /// The annotation of what it returns.
+    pub return_annotation: Option<String>,
+    /// The lines that take the inputs out of a pytree and put the outputs back.
+    pub pytree_header: Option<String>,
+    /// Functions that are called by a bare name (`torch.fx.wrap`).
+    pub wrapped: Vec<String>,
+}
+
+/// Where a new node goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    /// Where an order stays legal: a placeholder after the placeholders in front, the output
+    /// last, everything else before the output.
+    Default,
+    /// Right before a node.
+    Before(NodeId),
+    /// Right after a node.
+    After(NodeId),
+}
+
+#[derive(Debug)]
+pub(super) struct Slot {
+    /// 0 while the slot is free.
+    stamp: u64,
+    node: Option<Node>,
+}
+
+/// Stamps are taken from the process's counter a block at a time.
+#[derive(Debug, Clone, Copy)]
+struct Stamps {
+    next: u64,
+    end: u64,
+}
+
+static NEXT_STAMP: AtomicU64 = AtomicU64::new(1);
+const STAMP_BLOCK: u64 = 256;
+
+impl Stamps {
+    fn take(&mut self) -> Result<NonZeroU64> {
+        if self.next == self.end {
+            let start = NEXT_STAMP.fetch_add(STAMP_BLOCK, Ordering::Relaxed);
+            if start > MAX_STAMP - STAMP_BLOCK {
+                NEXT_STAMP.fetch_sub(STAMP_BLOCK, Ordering::Relaxed);
+                return Err(Error::new(ErrorKind::Limit, "this process has made 2^40 nodes, as many as ids tell apart"));
+            }
+            (self.next, self.end) = (start, start + STAMP_BLOCK);
+        }
+        let stamp = NonZeroU64::new(self.next)
+            .ok_or_else(|| Error::new(ErrorKind::Limit, "this process has made 2^40 nodes, as many as ids tell apart"))?;
+        self.next += 1;
+        Ok(stamp)
+    }
+}
+
+impl Graph {
+    /// An empty graph whose strings are in `symbols`.
+    pub fn new(symbols: Arc<Symbols>) -> Self {
+        Graph {
+            symbols,
+            slots: Vec::new(),
+            free: Vec::new(),
+            order: Order::new(),
+            uses: Uses::default(),
+            names: Namespace::default(),
+            stamps: Stamps { next: 0, end: 0 },
+            last_placeholder: NONE,
+            output: NONE,
+            signature: Signature::default(),
+        }
+    }
+
+    /// The table of this graph's strings.
+    pub fn symbols(&self) -> &Arc<Symbols> {
+        &self.symbols
+    }
+
+    /// The text of one of its symbols.
+    pub fn text(&self, symbol: Symbol) -> &str {
+        self.symbols.text(symbol)
+    }
+
+    /// How many nodes it has.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether it has no node.
+    pub fn is_empty(&self) -> bool {
+        self.order.len() == 0
+    }
+
+    /// Above every slot of its nodes: the size of a side table.
+    pub fn slot_count(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The first node.
+    pub fn first(&self) -> Option<NodeId> {
+        self.id_of(self.order.first())
+    }
+
+    /// The last node.
+    pub fn last(&self) -> Option<NodeId> {
+        self.id_of(self.order.last())
+    }
+
+    /// The node after a live one.
+    pub fn next(&self, node: NodeId) -> Option<NodeId> {
+        self.id_of(self.order.next(node.slot() as u32))
+    }
+
+    /// The node before a live one.
+    pub fn prev(&self, node: NodeId) -> Option<NodeId> {
+        self.id_of(self.order.prev(node.slot() as u32))
+    }
+
+    /// All nodes in order.
+    pub fn nodes(&self) -> Nodes<'_> {
+        Nodes { graph: self, front: self.order.first(), back: self.order.last(), left: self.order.len() }
+    }
+
+    /// The nodes of one op, in order.
+    pub fn nodes_of(&self, op: Op) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
+        self.nodes().filter(move |&node| self[node].op == op)
+    }
+
+    /// Whether an id names a node of this graph.
+    pub fn contains(&self, node: NodeId) -> bool {
+        self.slots.get(node.slot()).is_some_and(|slot| slot.stamp == node.stamp())
+    }
+
+    /// A node; [`ErrorKind::StaleNode`] when the id is stale or foreign.
+    pub fn get(&self, node: NodeId) -> Result<&Node> {
+        match self.slots.get(node.slot()) {
+            Some(Slot { stamp, node: Some(found) }) if *stamp == node.stamp() => Ok(found),
+            _ => Err(Error::new(ErrorKind::StaleNode, "the node was erased, or belongs to another graph").at_node(node)),
+        }
+    }
+
+    /// The name of a live node.
+    pub fn name(&self, node: NodeId) -> &str {
+        self.text(self[node].name)
+    }
+
+    /// The target of a live node.
+    pub fn target(&self, node: NodeId) -> &str {
+        self.text(self[node].target)
+    }
+
+    /// The output node.
+    pub fn output_node(&self) -> Option<NodeId> {
+        self.id_of(self.output)
+    }
+
+    /// The node of that name; looks at every node.
+    pub fn find_node(&self, name: &str) -> Option<NodeId> {
+        let name = self.symbols.find(name)?;
+        self.nodes().find(|&node| self[node].name == name)
+    }
+
+    /// The nodes that use a live node, in the order in which the uses were made.
+    pub fn users(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.uses.users(node.slot() as u32).filter_map(|slot| self.id_of(slot))
+    }
+
+    /// How many nodes use a live node.
+    pub fn user_count(&self, node: NodeId) -> usize {
+        self.uses.user_count(node.slot() as u32)
+    }
+
+    /// The nodes that a live node uses, each once, in order of first mention (torch's
+    /// `all_input_nodes`).
+    pub fn input_nodes(&self, node: NodeId) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
+        self.uses.inputs(node.slot() as u32).filter_map(|slot| self.id_of(slot))
+    }
+
+    /// Whether live node `a` stands before live node `b`.
+    pub fn is_before(&self, a: NodeId, b: NodeId) -> bool {
+        self.order.is_before(a.slot() as u32, b.slot() as u32)
+    }
+
+    /// Makes a node. Without a name it gets the one that torch derives from the target; a name
+    /// that is asked for is made legal and unique.
+    pub fn create_node(
+        &mut self,
+        at: At,
+        op: Op,
+        target: &str,
+        args: Args,
+        kwargs: Kwargs,
+        name: Option<&str>,
+    ) -> Result<NodeId> {
+        let next = self.place(at, op)?;
+        self.check_new(op, &args, &kwargs)?;
+        let target = self.symbols.intern(target);
+        self.insert(next, op, target, args, kwargs, NameFor::Asked(name))
+    }
+
+    /// An input, after the placeholders in front.
+    pub fn placeholder(&mut self, target: &str) -> Result<NodeId> {
+        self.create_node(At::Default, Op::Placeholder, target, Args::new(), Vec::new(), None)
+    }
+
+    /// A member of the module.
+    pub fn get_attr(&mut self, target: &str) -> Result<NodeId> {
+        self.create_node(At::Default, Op::GetAttr, target, Args::new(), Vec::new(), None)
+    }
+
+    /// A call of a function.
+    pub fn call_function(&mut self, target: &str, args: impl Into<Args>, kwargs: Kwargs) -> Result<NodeId> {
+        self.create_node(At::Default, Op::CallFunction, target, args.into(), kwargs, None)
+    }
+
+    /// A call of a method of the first argument.
+    pub fn call_method(&mut self, target: &str, args: impl Into<Args>, kwargs: Kwargs) -> Result<NodeId> {
+        self.create_node(At::Default, Op::CallMethod, target, args.into(), kwargs, None)
+    }
+
+    /// A call of a submodule.
+    pub fn call_module(&mut self, target: &str, args: impl Into<Args>, kwargs: Kwargs) -> Result<NodeId> {
+        self.create_node(At::Default, Op::CallModule, target, args.into(), kwargs, None)
+    }
+
+    /// What the graph returns; there is one.
+    pub fn output(&mut self, value: Argument) -> Result<NodeId> {
+        self.create_node(At::Default, Op::Output, "output", SmallVec::from_iter([value]), Vec::new(), None)
+    }
+
+    pub(super) fn id_of(&self, slot: u32) -> Option<NodeId> {
+        let stamp = NonZeroU64::new(self.slots.get(slot as usize)?.stamp)?;
+        Some(NodeId::new(slot, stamp))
+    }
+
+    pub(super) fn extra(&self, node: NodeId) -> Option<&Extra> {
+        self[node].extra.as_deref()
+    }
+
+    pub(super) fn node_mut(&mut self, node: NodeId) -> Result<&mut Node> {
+        match self.slots.get_mut(node.slot()) {
+            Some(Slot { stamp, node: Some(found) }) if *stamp == node.stamp() => Ok(found),
+            _ => Err(Error::new(ErrorKind::StaleNode, "the node was erased, or belongs to another graph").at_node(node)),
+        }
+    }
+
+    /// What can be refused before anything changes. Args that hold a stale node are refused here.
+    fn check_new(&self, op: Op, args: &[Argument], kwargs: &[(Symbol, Argument)]) -> Result<()> {
+        if op == Op::Output && self.output != NONE {
+            return Err(Error::new(ErrorKind::AlreadyExists, "the graph has an output already"));
+        }
+        if self.free.is_empty() && self.slots.len() >= MAX_SLOTS {
+            return Err(Error::new(ErrorKind::Limit, format!("the graph holds {MAX_SLOTS} nodes, as many as it can")));
+        }
+        self.check_arguments(args, kwargs)
+    }
+
+    /// Whether arguments may stand in this graph.
+    pub(super) fn check_arguments(&self, args: &[Argument], kwargs: &[(Symbol, Argument)]) -> Result<()> {
+        for argument in args.iter().chain(kwargs.iter().map(|(_, value)| value)) {
+            match argument {
+                Argument::Node(node) => self.check_live(*node)?,
+                nested if nested.is_nested() => {
+                    nested.check()?;
+                    let mut stale = None;
+                    nested.for_each_node(&mut |node| {
+                        if !self.contains(node) {
+                            stale = Some(node);
+                        }
+                    });
+                    stale.map_or(Ok(()), |node| self.check_live(node))?;
+                }
+                _ => {}
+            }
+        }
+        if kwargs.len() > 1 {
+            let mut keys: SmallVec<[Symbol; 8]> = kwargs.iter().map(|(key, _)| *key).collect();
+            keys.sort_unstable();
+            if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
+                let key = self.text(pair[0]);
+                return Err(Error::new(ErrorKind::InvalidArgument, format!("keyword argument {key:?} is given twice")));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_live(&self, node: NodeId) -> Result<()> {
+        self.get(node).map(|_| ()).map_err(|mut error| {
+            error.message = "an argument is a node that was erased, or of another graph".into();
+            error
+        })
+    }
+
+    /// The slot before which a new node goes.
+    pub(super) fn place(&mut self, at: At, op: Op) -> Result<u32> {
+        match at {
+            At::Before(node) => self.get(node).map(|_| node.slot() as u32),
+            At::After(node) => self.get(node).map(|_| self.order.next(node.slot() as u32)),
+            At::Default => Ok(match op {
+                Op::Placeholder => self.end_of_placeholders(),
+                Op::Output => NONE,
+                _ => self.output,
+            }),
+        }
+    }
+
+    fn end_of_placeholders(&mut self) -> u32 {
+        if self.last_placeholder == NONE {
+            let mut at = self.order.first();
+            while self.is_placeholder(at) {
+                self.last_placeholder = at;
+                at = self.order.next(at);
+            }
+        }
+        match self.last_placeholder {
+            NONE => self.order.first(),
+            last => self.order.next(last),
+        }
+    }
+
+    fn is_placeholder(&self, slot: u32) -> bool {
+        let slot = self.slots.get(slot as usize);
+        slot.and_then(|slot| slot.node.as_ref()).is_some_and(|node| node.op == Op::Placeholder)
+    }
+
+    /// Keeps `last_placeholder` right, or forgets it, after `slot` came into the order.
+    pub(super) fn note_inserted(&mut self, slot: u32) {
+        let (prev, next) = (self.order.prev(slot), self.order.next(slot));
+        if self.is_placeholder(next) {
+            self.last_placeholder = NONE;
+        } else if self.is_placeholder(slot) && prev == self.last_placeholder {
+            self.last_placeholder = slot;
+        }
+    }
+
+    /// Makes a node of checked parts before the slot `next`.
+    pub(super) fn insert(
+        &mut self,
+        next: u32,
+        op: Op,
+        target: Symbol,
+        args: Args,
+        kwargs: Kwargs,
+        name: NameFor<'_>,
+    ) -> Result<NodeId> {
+        let stamp = self.stamps.take()?;
+        let name = match name {
+            NameFor::Asked(Some(asked)) => self.names.create_name(&self.symbols, asked),
+            NameFor::Asked(None) => {
+                let is_path = !matches!(op, Op::CallFunction);
+                self.names.create_name_for_target(&self.symbols, target, is_path)
+            }
+            NameFor::Taken(name) => name,
+        };
+        let node = Node { op, name, target, args, kwargs, extra: None };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = Slot { stamp: stamp.get(), node: Some(node) };
+                slot
+            }
+            None => {
+                self.slots.push(Slot { stamp: stamp.get(), node: Some(node) });
+                (self.slots.len() - 1) as u32
+            }
+        };
+        self.uses.add_slot(slot);
+        self.order.insert_before(slot, next);
+        self.record_inputs(slot);
+        self.note_inserted(slot);
+        if op == Op::Output {
+            self.output = slot;
+        }
+        Ok(NodeId::new(slot, stamp))
+    }
+
+    /// Makes the edges of a node that has none yet, as its arguments say.
+    pub(super) fn record_inputs(&mut self, slot: u32) {
+        let Some(node) = self.slots.get(slot as usize).and_then(|slot| slot.node.as_ref()) else { return };
+        let uses = &mut self.uses;
+        uses.begin_inputs();
+        let mut add = |input: NodeId| uses.add_input(slot, input.slot() as u32);
+        node.args.iter().for_each(|argument| argument.for_each_node(&mut add));
+        node.kwargs.iter().for_each(|(_, argument)| argument.for_each_node(&mut add));
+    }
+
+    /// Takes a slot out of arena and order; it has no edges any more.
+    pub(super) fn release(&mut self, slot: u32) {
+        if self.output == slot {
+            self.output = NONE;
+        }
+        if self.last_placeholder == slot {
+            self.last_placeholder = NONE;
+        }
+        self.order.remove(slot);
+        self.slots[slot as usize] = Slot { stamp: 0, node: None };
+        self.free.push(slot);
+    }
+}
+
+/// Where the name of a new node comes from.
+pub(super) enum NameFor<'a> {
+    /// Asked for, or derived from the target.
+    Asked(Option<&'a str>),
+    /// Taken in the namespace already.
+    Taken(Symbol),
+}
+
+impl std::ops::Index<NodeId> for Graph {
+    type Output = Node;
+
+    /// A node known to be live.
+    ///
+    /// # Panics
+    /// When it is not; use [`Graph::get`] for ids from outside.
+    fn index(&self, node: NodeId) -> &Node {
+        match self.get(node) {
+            Ok(node) => node,
+            Err(error) => panic!("{error}: {node:?}"),
+        }
+    }
+}
+
+/// Iterates over the nodes of a graph, both ways.
+#[derive(Clone)]
+pub struct Nodes<'a> {
+    graph: &'a Graph,
+    front: u32,
+    back: u32,
+    left: usize,
+}
+
+impl Iterator for Nodes<'_> {
+    type Item = NodeId;
+
+    fn next(&mut self) -> Option<NodeId> {
+        self.left = self.left.checked_sub(1)?;
+        let slot = self.front;
+        self.front = self.graph.order.next(slot);
+        self.graph.id_of(slot)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl DoubleEndedIterator for Nodes<'_> {
+    fn next_back(&mut self) -> Option<NodeId> {
+        self.left = self.left.checked_sub(1)?;
+        let slot = self.back;
+        self.back = self.graph.order.prev(slot);
+        self.graph.id_of(slot)
+    }
+}
+
+impl ExactSizeIterator for Nodes<'_> {}

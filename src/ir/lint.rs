@@ -1,0 +1,155 @@
+//! Lint: the invariants of a graph, each checked, each failure naming the node that breaks it.
+//!
+//! Checked here:
+//! - placeholders come first; there is at most one output and it comes last;
+//! - a placeholder has no more than a default value, a get_attr no arguments, an output just one;
+//! - every node in args or kwargs is alive and stands before its user;
+//! - users are exactly those that hold a node in args or kwargs;
+//! - names are unique, legal, and none that Python or generated code needs;
+//! - what call_module calls is a module, what get_attr reads is a member.
+
+use super::argument::Argument;
+use super::error::{Error, ErrorKind, Result};
+use super::graph::Graph;
+use super::module::Member;
+use super::names;
+use super::node::{NodeId, Op};
+use super::tree::{ModuleId, ModuleTree};
+use rustc_hash::FxHashSet;
+
+/// Checks the graph of one module (torch's `graph.lint()`).
+pub fn lint(tree: &ModuleTree, module: ModuleId) -> Result<()> {
+    let graph = tree.graph(module)?;
+    lint_graph(graph)?;
+    let mut checked = FxHashSet::default();
+    for node in graph.nodes() {
+        let found = &graph[node];
+        if !matches!(found.op(), Op::CallModule | Op::GetAttr) || !checked.insert((found.op(), found.target())) {
+            continue;
+        }
+        let target = graph.text(found.target());
+        match (found.op(), tree.resolve(module, target)) {
+            (_, None) => return Err(broken(graph, node, &format!("its target {target:?} is no member of the module"))),
+            (Op::CallModule, Some(Member::Attribute(_))) => {
+                return Err(broken(graph, node, &format!("its target {target:?} is an attribute, not a module")))
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Checks a module and every graph module below it.
+pub fn lint_all(tree: &ModuleTree, top: ModuleId) -> Result<()> {
+    for module in tree.modules_below(top) {
+        if tree.get(module)?.graph().is_some() {
+            lint(tree, module).map_err(|mut error| {
+                if let Ok(path) = tree.path(module, top) {
+                    if !path.is_empty() {
+                        error.message = format!("in {path}: {}", error.message);
+                    }
+                }
+                error
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks what can be checked of a graph without its module.
+pub fn lint_graph(graph: &Graph) -> Result<()> {
+    let mut names = FxHashSet::with_capacity_and_hasher(graph.len(), Default::default());
+    let mut placeholders_are_over = false;
+    let mut uses = 0;
+    for node in graph.nodes() {
+        let found = &graph[node];
+        match found.op() {
+            Op::Placeholder if placeholders_are_over => {
+                return Err(broken(graph, node, "it is a placeholder behind a node that is none"));
+            }
+            Op::Placeholder => {}
+            _ => placeholders_are_over = true,
+        }
+        check_shape(graph, node)?;
+        uses += check_inputs(graph, node)?;
+        if !names.insert(found.name()) {
+            return Err(broken(graph, node, "another node has the same name"));
+        }
+        check_name(graph, node)?;
+    }
+    let known: usize = graph.nodes().map(|node| graph.user_count(node)).sum();
+    if known != uses {
+        return Err(Error::new(ErrorKind::Lint, format!("{known} uses are recorded, but arguments make {uses}")));
+    }
+    Ok(())
+}
+
+fn check_shape(graph: &Graph, node: NodeId) -> Result<()> {
+    let found = &graph[node];
+    let (args, kwargs) = (found.args().len(), found.kwargs().len());
+    match found.op() {
+        Op::Placeholder if args > 1 || kwargs > 0 => {
+            Err(broken(graph, node, "a placeholder has nothing but a default value"))
+        }
+        Op::GetAttr if args + kwargs > 0 => Err(broken(graph, node, "a get_attr takes no arguments")),
+        Op::Output if args != 1 || kwargs > 0 => Err(broken(graph, node, "an output takes one argument")),
+        Op::Output if graph.output_node() != Some(node) => Err(broken(graph, node, "it is a second output")),
+        Op::Output if graph.last() != Some(node) => Err(broken(graph, node, "it is an output and not the last node")),
+        _ => Ok(()),
+    }
+}
+
+/// Checks order and users of what a node holds; returns how many nodes it uses.
+fn check_inputs(graph: &Graph, node: NodeId) -> Result<usize> {
+    let found = &graph[node];
+    let mut recorded = graph.input_nodes(node);
+    let mut seen = smallvec::SmallVec::<[NodeId; 8]>::new();
+    let mut many = FxHashSet::default();
+    let mut failure = None;
+    let mut check = |input: NodeId| {
+        if failure.is_some() {
+            return;
+        }
+        // A few inputs are compared with each other; many go through a set.
+        let again = if seen.len() < 8 { seen.contains(&input) } else { !many.insert(input) || seen.contains(&input) };
+        if again {
+            return;
+        }
+        if seen.len() < 8 {
+            seen.push(input);
+        }
+        if !graph.contains(input) {
+            failure = Some("it uses a node that is not in the graph".to_string());
+        } else if graph.output_node() == Some(input) {
+            failure = Some("it uses the output".to_string());
+        } else if !graph.is_before(input, node) {
+            failure = Some(format!("it uses {} before its definition", graph.name(input)));
+        } else if recorded.next() != Some(input) {
+            failure = Some(format!("it uses {}, which does not know", graph.name(input)));
+        }
+    };
+    let arguments = found.args().iter().chain(found.kwargs().iter().map(|(_, value)| value));
+    arguments.for_each(|argument: &Argument| argument.for_each_node(&mut check));
+    match failure {
+        Some(what) => Err(broken(graph, node, &what)),
+        None if recorded.next().is_some() => Err(broken(graph, node, "it is a user of a node that it does not use")),
+        None => Ok(seen.len() + many.len()),
+    }
+}
+
+fn check_name(graph: &Graph, node: NodeId) -> Result<()> {
+    let name = graph.name(node);
+    if !names::is_legal_name(name) {
+        return Err(broken(graph, node, "its name is no identifier"));
+    }
+    if names::is_reserved_name(name) {
+        return Err(broken(graph, node, "its name is one that Python or generated code needs"));
+    }
+    Ok(())
+}
+
+fn broken(graph: &Graph, node: NodeId, what: &str) -> Error {
+    let found = &graph[node];
+    let (name, op, target) = (graph.name(node), found.op().name(), graph.target(node));
+    Error::new(ErrorKind::Lint, format!("node {name} ({op} {target}): {what}")).at_node(node)
+}

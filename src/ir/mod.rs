@@ -1,0 +1,28 @@
+//! The graph and the modules that own graphs. Knows nothing of passes, formats or C.
+
+pub mod argument;
+mod copy;
+pub mod dtype;
+mod edit;
+pub mod error;
+pub mod graph;
+pub mod lint;
+pub mod module;
+pub mod names;
+pub mod node;
+mod order;
+pub mod symbol;
+pub mod tensor;
+pub mod tensor_meta;
+pub mod tree;
+mod uses;
+
+pub use argument::{Args, Argument, Kwargs, MAX_ARGUMENT_DEPTH};
+pub use dtype::Dtype;
+pub use error::{Error, ErrorKind, Place, Result};
+pub use graph::{At, Graph, Signature};
+pub use module::{Attribute, Member, Module, ModuleKind, TensorKind};
+pub use node::{Meta, Node, NodeId, Op};
+pub use symbol::{Symbol, Symbols};
+pub use tensor::{Dim, Tensor, TensorMeta, Value};
+pub use tree::{ModuleId, ModuleTree};

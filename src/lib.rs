@@ -1,0 +1,5 @@
+//! The torch.fx intermediate representation as a native library.
+#![deny(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod ir;
