@@ -71,6 +71,7 @@ pub enum Quantization {
 
 /// What a node yields, as far as it is known.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant)] // nearly every value is one tensor
 pub enum Value {
     /// One tensor.
     Tensor(TensorMeta),

@@ -1,0 +1,5 @@
+//! Files and texts: reading them into the IR, and writing them. Knows `ir`, and nothing of passes or C.
+
+pub mod python;
+pub mod replace_file;
+pub mod weights;
