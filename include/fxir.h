@@ -1,0 +1,1494 @@
+/* fxir: the torch.fx intermediate representation as a native library.
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Made by cbindgen from src/capi: don't edit, run `make header`. */
+#ifndef FXIR_H
+#define FXIR_H
+
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* How to read this header
+ *
+ * Pointers. A pointer is NULL or leads to what the function says; NULL where that is not allowed
+ * gives FXIR_NULL_ARGUMENT. Texts are NUL-terminated UTF-8, also where a length comes with them.
+ *
+ * Statuses. Calls return FXIR_OK (0) or what went wrong. Each function lists the statuses of its
+ * own; besides those, any call may give FXIR_NULL_ARGUMENT, FXIR_INVALID_HANDLE,
+ * FXIR_NOT_FOUND (the module was removed from its tree), FXIR_INVALID_ARGUMENT (it has no graph),
+ * FXIR_BUSY (only from inside a callback) and FXIR_PANIC (a defect of the library).
+ *
+ * Errors. The last parameter, `fxir_error **error`, may be NULL. A call that fails stores an error
+ * there, which the caller frees; one that succeeds stores NULL. What was there before is never
+ * looked at: free it first. A call that fails writes no other output, takes ownership of nothing,
+ * and changes nothing.
+ *
+ * Getters. Functions that cannot fail but for a bad handle or node return the value itself, and
+ * then 0 or NULL as documented.
+ *
+ * Handles. What is freed by `..._free` is a handle: never look inside. Freed, doubled, made-up
+ * handles and those of another type are found out and give FXIR_INVALID_HANDLE. `..._free` takes
+ * NULL. What a function hands out through a `**` is the caller's to free.
+ *
+ * Threads. Any thread may use any handle. Calls that only read a module run side by side.
+ *
+ * Callbacks. They return 0, or a code of their own that stops the call with FXIR_CALLBACK, and must
+ * not throw or longjmp. The module that they are given is for reading, and dead when they return;
+ * any other use of that module on that thread is FXIR_BUSY meanwhile, never a wait.
+ */
+
+
+/// Major version of this header. Another major version may change anything.
+#define FXIR_VERSION_MAJOR 0
+
+/// Minor version of this header.
+#define FXIR_VERSION_MINOR 1
+
+/// Patch version of this header.
+#define FXIR_VERSION_PATCH 0
+
+/// The version of the binary interface, which is also that of the SONAME (`libfxir.so.1`).
+#define FXIR_ABI_VERSION 1
+
+/// No module.
+#define FXIR_MODULE_NONE 0
+
+/// It has a graph (torch's `GraphModule`).
+#define FXIR_MODULE_GRAPH 1
+
+/// A call of it is one operation, told by its type and attributes ("torch.nn.modules.conv.Conv2d").
+#define FXIR_MODULE_LEAF 2
+
+/// It only holds members.
+#define FXIR_MODULE_HOLDER 3
+
+/// There is no such member.
+#define FXIR_MEMBER_NONE 0
+
+/// A submodule.
+#define FXIR_MEMBER_SUBMODULE 1
+
+/// A tensor that is trained.
+#define FXIR_MEMBER_PARAMETER 2
+
+/// A tensor of state that is not trained.
+#define FXIR_MEMBER_BUFFER 3
+
+/// A tensor that is a plain attribute.
+#define FXIR_MEMBER_CONSTANT 4
+
+/// A setting, such as "kernel_size".
+#define FXIR_MEMBER_VALUE 5
+
+/// `None`. An `fxir_arg` whose bytes are all zero is one.
+#define FXIR_ARG_NONE 0
+
+/// `True` or `False`: `integer` is 1 or 0.
+#define FXIR_ARG_BOOL 1
+
+/// An int: `integer`.
+#define FXIR_ARG_INT 2
+
+/// An int beyond 64 bits: `text`, in decimal digits.
+#define FXIR_ARG_BIG_INT 3
+
+/// A float: `real`.
+#define FXIR_ARG_FLOAT 4
+
+/// A complex number: `parts`, real and imaginary.
+#define FXIR_ARG_COMPLEX 5
+
+/// A string: `text`, of `count` bytes of UTF-8; NULs may be among them.
+#define FXIR_ARG_STR 6
+
+/// A byte string: `bytes`, of `count` bytes.
+#define FXIR_ARG_BYTES 7
+
+/// A dtype: `integer` is one of `FXIR_DTYPE_*`.
+#define FXIR_ARG_DTYPE 8
+
+/// A device: `text`, spelled "cpu" or "cuda:0".
+#define FXIR_ARG_DEVICE 9
+
+/// A layout: `text`, spelled "torch.strided".
+#define FXIR_ARG_LAYOUT 10
+
+/// A memory format: `text`, spelled "torch.contiguous_format".
+#define FXIR_ARG_MEMORY_FORMAT 11
+
+/// A quantization scheme: `text`, spelled "torch.per_tensor_affine".
+#define FXIR_ARG_QSCHEME 12
+
+/// `...`.
+#define FXIR_ARG_ELLIPSIS 13
+
+/// A symbolic int: `text`, as it was spelled.
+#define FXIR_ARG_SYMINT 14
+
+/// A list: `items`, `count` of them.
+#define FXIR_ARG_LIST 15
+
+/// A tuple: `items`, `count` of them.
+#define FXIR_ARG_TUPLE 16
+
+/// A dict of `count` entries: `items` holds twice as many, key and value in turn. No node may stand
+/// in a key.
+#define FXIR_ARG_DICT 17
+
+/// A slice: `items` holds start, stop and step; `count` is 3.
+#define FXIR_ARG_SLICE 18
+
+/// A range: `integers` holds start, stop and step; `count` is 3.
+#define FXIR_ARG_RANGE 19
+
+/// What another node of the same graph yields: `node`.
+#define FXIR_ARG_NODE 20
+
+/// How deep lists, tuples, dicts and slices may nest; deeper is `FXIR_LIMIT`.
+#define FXIR_MAX_ARGUMENT_DEPTH 64
+
+/// How many items all lists, tuples, dicts and slices of one call may hold together; more is
+/// `FXIR_LIMIT`.
+#define FXIR_MAX_ARGUMENT_ITEMS 4194304
+
+/// An input of the graph.
+#define FXIR_OP_PLACEHOLDER 1
+
+/// A member of the module, by dotted path.
+#define FXIR_OP_GET_ATTR 2
+
+/// A function, by qualified name.
+#define FXIR_OP_CALL_FUNCTION 3
+
+/// A method of the first argument, by name.
+#define FXIR_OP_CALL_METHOD 4
+
+/// A submodule, by dotted path.
+#define FXIR_OP_CALL_MODULE 5
+
+/// What the graph returns.
+#define FXIR_OP_OUTPUT 6
+
+/// Where an order stays legal: a placeholder after the placeholders in front, the output last,
+/// everything else before the output.
+#define FXIR_AT_DEFAULT 0
+
+/// Right before the anchor.
+#define FXIR_AT_BEFORE 1
+
+/// Right after the anchor.
+#define FXIR_AT_AFTER 2
+
+/// No dtype.
+#define FXIR_DTYPE_NONE 0
+
+/// `torch.uint8`.
+#define FXIR_DTYPE_UINT8 1
+
+/// `torch.int8`.
+#define FXIR_DTYPE_INT8 2
+
+/// `torch.int16`.
+#define FXIR_DTYPE_INT16 3
+
+/// `torch.int32`.
+#define FXIR_DTYPE_INT32 4
+
+/// `torch.int64`.
+#define FXIR_DTYPE_INT64 5
+
+/// `torch.float16`.
+#define FXIR_DTYPE_FLOAT16 6
+
+/// `torch.float32`.
+#define FXIR_DTYPE_FLOAT32 7
+
+/// `torch.float64`.
+#define FXIR_DTYPE_FLOAT64 8
+
+/// `torch.complex32`.
+#define FXIR_DTYPE_COMPLEX32 9
+
+/// `torch.complex64`.
+#define FXIR_DTYPE_COMPLEX64 10
+
+/// `torch.complex128`.
+#define FXIR_DTYPE_COMPLEX128 11
+
+/// `torch.bool`.
+#define FXIR_DTYPE_BOOL 12
+
+/// `torch.qint8`.
+#define FXIR_DTYPE_QINT8 13
+
+/// `torch.quint8`.
+#define FXIR_DTYPE_QUINT8 14
+
+/// `torch.qint32`.
+#define FXIR_DTYPE_QINT32 15
+
+/// `torch.bfloat16`.
+#define FXIR_DTYPE_BFLOAT16 16
+
+/// `torch.quint4x2`.
+#define FXIR_DTYPE_QUINT4X2 17
+
+/// `torch.quint2x4`.
+#define FXIR_DTYPE_QUINT2X4 18
+
+/// `torch.bits1x8`.
+#define FXIR_DTYPE_BITS1X8 19
+
+/// `torch.bits2x4`.
+#define FXIR_DTYPE_BITS2X4 20
+
+/// `torch.bits4x2`.
+#define FXIR_DTYPE_BITS4X2 21
+
+/// `torch.bits8`.
+#define FXIR_DTYPE_BITS8 22
+
+/// `torch.bits16`.
+#define FXIR_DTYPE_BITS16 23
+
+/// `torch.float8_e5m2`.
+#define FXIR_DTYPE_FLOAT8_E5M2 24
+
+/// `torch.float8_e4m3fn`.
+#define FXIR_DTYPE_FLOAT8_E4M3FN 25
+
+/// `torch.float8_e5m2fnuz`.
+#define FXIR_DTYPE_FLOAT8_E5M2FNUZ 26
+
+/// `torch.float8_e4m3fnuz`.
+#define FXIR_DTYPE_FLOAT8_E4M3FNUZ 27
+
+/// `torch.uint16`.
+#define FXIR_DTYPE_UINT16 28
+
+/// `torch.uint32`.
+#define FXIR_DTYPE_UINT32 29
+
+/// `torch.uint64`.
+#define FXIR_DTYPE_UINT64 30
+
+/// `torch.uint1`.
+#define FXIR_DTYPE_UINT1 31
+
+/// `torch.uint2`.
+#define FXIR_DTYPE_UINT2 32
+
+/// `torch.uint3`.
+#define FXIR_DTYPE_UINT3 33
+
+/// `torch.uint4`.
+#define FXIR_DTYPE_UINT4 34
+
+/// `torch.uint5`.
+#define FXIR_DTYPE_UINT5 35
+
+/// `torch.uint6`.
+#define FXIR_DTYPE_UINT6 36
+
+/// `torch.uint7`.
+#define FXIR_DTYPE_UINT7 37
+
+/// `torch.int1`.
+#define FXIR_DTYPE_INT1 38
+
+/// `torch.int2`.
+#define FXIR_DTYPE_INT2 39
+
+/// `torch.int3`.
+#define FXIR_DTYPE_INT3 40
+
+/// `torch.int4`.
+#define FXIR_DTYPE_INT4 41
+
+/// `torch.int5`.
+#define FXIR_DTYPE_INT5 42
+
+/// `torch.int6`.
+#define FXIR_DTYPE_INT6 43
+
+/// `torch.int7`.
+#define FXIR_DTYPE_INT7 44
+
+/// `torch.float8_e8m0fnu`.
+#define FXIR_DTYPE_FLOAT8_E8M0FNU 45
+
+/// `torch.float4_e2m1fn_x2`.
+#define FXIR_DTYPE_FLOAT4_E2M1FN_X2 46
+
+/// `acc.uint8fused`.
+#define FXIR_DTYPE_ACC_UINT8FUSED 128
+
+/// `acc.uint4fused`.
+#define FXIR_DTYPE_ACC_UINT4FUSED 129
+
+/// `None`.
+#define FXIR_VALUE_NONE 0
+
+/// One tensor: `tensor`.
+#define FXIR_VALUE_TENSOR 1
+
+/// A list: `items`, `count` of them.
+#define FXIR_VALUE_LIST 2
+
+/// A tuple: `items`, `count` of them.
+#define FXIR_VALUE_TUPLE 3
+
+/// A dict: `items`, `count` of them, each with its `key`.
+#define FXIR_VALUE_DICT 4
+
+/// True or False: `integer` is 1 or 0.
+#define FXIR_VALUE_BOOL 5
+
+/// An int: `integer`.
+#define FXIR_VALUE_INT 6
+
+/// A float: `real`.
+#define FXIR_VALUE_FLOAT 7
+
+/// A symbolic number: `text`.
+#define FXIR_VALUE_SYMBOLIC 8
+
+/// Arguments as they were when they were asked for: positional ones, keyword ones, or the one value
+/// of an attribute or an entry of meta. Nothing that is edited later changes it. Freed with
+/// `fxir_args_free`; everything that is read out of it lives until then.
+typedef struct fxir_args fxir_args;
+
+/// Bytes that a call made for the caller: JSON, a table, code. Freed with `fxir_buffer_free`.
+typedef struct fxir_buffer fxir_buffer;
+
+/// Why a call failed. A call that fails stores one into `*error` when `error` is not NULL; whoever
+/// gets it frees it with `fxir_error_free`. It does not change, and any thread may read it.
+typedef struct fxir_error fxir_error;
+
+/// A module: a graph with its submodules, parameters and buffers, or a leaf that only its backend
+/// knows. A module with everything below it is one tree, and a handle may stand for any module of
+/// it; every handle keeps the whole tree alive and is freed with `fxir_module_free`.
+///
+/// Any thread may use any handle. Calls that only read a tree run side by side, a call that changes
+/// it waits until it is alone.
+typedef struct fxir_module fxir_module;
+
+/// Which nodes of one graph became which nodes of another, as a call that copied them left it. Freed
+/// with `fxir_node_map_free`.
+typedef struct fxir_node_map fxir_node_map;
+
+/// A tensor: metadata, and bytes that it shares with whoever else uses them. It does not change, and
+/// any thread may read it. Freed with `fxir_tensor_free`.
+typedef struct fxir_tensor fxir_tensor;
+
+/// What a node yielded when it was asked. Nothing that is edited later changes it. Freed with
+/// `fxir_values_free`; everything that is read out of it lives until then.
+typedef struct fxir_values fxir_values;
+
+/// How a call ended. `FXIR_OK` is 0; every other value is a failure. Numbers are never renumbered,
+/// and later versions may add some: treat one you do not know as a failure.
+typedef int32_t fxir_status;
+
+/// A node of a graph; 0 is none. A number, not a pointer: copy it, compare it, keep it. Once the
+/// node is erased, and in any other graph, the number is refused with `FXIR_STALE_NODE`. It means
+/// nothing in another process: in files use names.
+typedef uint64_t fxir_node;
+
+/// The value of an argument; `kind` of the argument says which member holds it.
+typedef union fxir_arg_value {
+    /// Of a bool, int or dtype.
+    int64_t integer;
+    /// Of a float.
+    double real;
+    /// Of a complex number: real and imaginary part.
+    double parts[2];
+    /// Of a node.
+    fxir_node node;
+    /// Of what is spelled. Need not be NUL-terminated when given; is when read.
+    const char *text;
+    /// Of a byte string.
+    const uint8_t *bytes;
+    /// Of a list, tuple, dict or slice.
+    const struct fxir_arg *items;
+    /// Of a range.
+    const int64_t *integers;
+} fxir_arg_value;
+
+/// One argument: whatever torch.fx allows in `args` and `kwargs`. The functions `fxir_arg_int`,
+/// `fxir_arg_list`, ... below make them. Calls copy what they are given, so arguments may live on
+/// the stack.
+typedef struct fxir_arg {
+    /// One of `FXIR_ARG_*`.
+    uint32_t kind;
+    /// Must be 0.
+    uint32_t flags;
+    /// The length of a text in bytes, the number of items; 0 for the other kinds.
+    size_t count;
+    /// What `kind` says.
+    union fxir_arg_value value;
+} fxir_arg;
+
+/// One keyword argument.
+typedef struct fxir_kwarg {
+    /// Its name, NUL-terminated.
+    const char *name;
+    /// What is passed under that name.
+    struct fxir_arg value;
+} fxir_kwarg;
+
+/// Decides on a node: stores 1 into `*verdict` to say yes, 0 to say no; it is 1 before the call.
+/// Returns 0, or a code of its own that stops the whole call with `FXIR_CALLBACK`.
+///
+/// `module` is a view for reading only, and dead once the callback returns; any other use of that
+/// module on this thread is `FXIR_BUSY` meanwhile. Must not throw or longjmp.
+typedef int32_t (*fxir_node_filter)(void *user_data,
+                                    const struct fxir_module *module,
+                                    fxir_node node,
+                                    int32_t *verdict);
+
+/// A node and what stands for it elsewhere.
+typedef struct fxir_node_pair {
+    /// The node that was copied.
+    fxir_node from;
+    /// What stands for it.
+    fxir_node to;
+} fxir_node_pair;
+
+/// How the elements of a quantized tensor stand for real numbers.
+typedef struct fxir_quantization {
+    /// "torch.per_tensor_affine", "torch.per_channel_affine" and the like.
+    const char *qscheme;
+    /// 1 when each index along `axis` has a scale and zero point of its own, else 0.
+    int32_t is_per_channel;
+    /// Whether `axis` is known: 1 or 0.
+    int32_t has_axis;
+    /// For the whole tensor: the real step between two neighbouring integers.
+    double scale;
+    /// For the whole tensor: the integer that stands for 0.
+    int64_t zero_point;
+    /// By channel: the dimension whose indexes are the channels.
+    int64_t axis;
+    /// By channel: one scale a channel; NULL when they are not known.
+    const struct fxir_tensor *scales;
+    /// By channel: one zero point a channel; NULL when they are not known.
+    const struct fxir_tensor *zero_points;
+} fxir_quantization;
+
+/// What is known of a tensor without its bytes. `fxir_tensor_meta_init` makes one in which nothing
+/// is known; torch's `TensorMetadata`.
+typedef struct fxir_tensor_meta {
+    /// `sizeof(fxir_tensor_meta)`, set by `fxir_tensor_meta_init`.
+    size_t struct_size;
+    /// The element type, one of FXIR_DTYPE_*.
+    int32_t dtype;
+    /// 1 or 0; -1 when it is not known.
+    int32_t requires_grad;
+    /// How many dimensions.
+    size_t rank;
+    /// `rank` sizes; -1 stands for one that is symbolic. NULL when `rank` is 0.
+    const int64_t *shape;
+    /// `rank` strides, in elements; -1 stands for one that is symbolic. NULL when they are not known.
+    const int64_t *stride;
+    /// `rank` texts: how a symbolic size is spelled, NULL for one that is a number. NULL when no size
+    /// is symbolic.
+    const char *const *symbolic_shape;
+    /// The same for strides.
+    const char *const *symbolic_stride;
+    /// "torch.contiguous_format" and the like; NULL when it is not known.
+    const char *memory_format;
+    /// "cpu", "cuda:0"; NULL when it is not known.
+    const char *device;
+    /// How integers stand for real numbers; NULL when they do not.
+    const struct fxir_quantization *quantization;
+} fxir_tensor_meta;
+
+/// The content of a value; `kind` of the value says which member holds it.
+typedef union fxir_value_content {
+    /// Of a tensor.
+    const struct fxir_tensor_meta *tensor;
+    /// Of a list, tuple or dict.
+    const struct fxir_value *items;
+    /// Of a bool or int.
+    int64_t integer;
+    /// Of a float.
+    double real;
+    /// Of a symbolic number.
+    const char *text;
+} fxir_value_content;
+
+/// What a node yields, as far as it is known.
+typedef struct fxir_value {
+    /// One of FXIR_VALUE_*.
+    uint32_t kind;
+    /// Must be 0.
+    uint32_t flags;
+    /// The number of items; 0 for the other kinds.
+    size_t count;
+    /// Its key, when it is an entry of a dict; else NULL.
+    const char *key;
+    /// What `kind` says.
+    union fxir_value_content content;
+} fxir_value;
+
+/// Takes borrowed memory back. Called exactly once, after the last tensor that uses the memory is
+/// gone, with no lock held, on whatever thread that happens; it may call the library. Never called
+/// when the call that was to borrow failed. Must not throw or longjmp.
+typedef void (*fxir_release)(void *user_data, const void *data);
+
+/// The call did what it says.
+#define FXIR_OK 0
+
+/// A pointer that may not be NULL was NULL.
+#define FXIR_NULL_ARGUMENT 1
+
+/// An argument makes no sense, alone or together with the others.
+#define FXIR_INVALID_ARGUMENT 2
+
+/// A handle was freed, is of another type, or was never one.
+#define FXIR_INVALID_HANDLE 3
+
+/// A string is not UTF-8.
+#define FXIR_INVALID_UTF8 4
+
+/// An index is beyond the end.
+#define FXIR_OUT_OF_RANGE 5
+
+/// A name, path or key leads nowhere.
+#define FXIR_NOT_FOUND 6
+
+/// A name is taken.
+#define FXIR_ALREADY_EXISTS 7
+
+/// A node was erased, or belongs to another graph.
+#define FXIR_STALE_NODE 8
+
+/// A node still has users.
+#define FXIR_IN_USE 9
+
+/// The module is in use by a call of this thread that has not returned, or has other handles.
+#define FXIR_BUSY 10
+
+/// A file or text is not what it should be; the error says at which line and column.
+#define FXIR_PARSE 11
+
+/// The operating system refused.
+#define FXIR_IO 12
+
+/// The graph breaks a rule of the IR; the error says which node breaks which.
+#define FXIR_LINT 13
+
+/// A valid request that the library cannot meet.
+#define FXIR_UNSUPPORTED 14
+
+/// A callback stopped the call; its code is in `fxir_error_callback_code`.
+#define FXIR_CALLBACK 15
+
+/// A size, depth or count is beyond what the library takes.
+#define FXIR_LIMIT 16
+
+/// A defect of the library. A module that was being changed refuses further use.
+#define FXIR_PANIC 17
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/// The binary interface of the library that is loaded; compare with `FXIR_ABI_VERSION` after
+/// `dlopen`.
+int32_t fxir_abi_version(void);
+
+/// The version of the library that is loaded, such as "0.1.0". The text lives for ever.
+const char *fxir_version_string(void);
+
+/// The name of a status as this header spells it, such as "FXIR_OK"; "FXIR_UNKNOWN" for a number
+/// that is none. The text lives for ever.
+const char *fxir_status_name(fxir_status status);
+
+/// What kind of failure it is; `FXIR_INVALID_HANDLE` when `error` is no error.
+fxir_status fxir_error_code(const struct fxir_error *error);
+
+/// A sentence for a person, in English, that names the node and operator where there is one. The
+/// text lives until the error is freed; "" when `error` is no error.
+const char *fxir_error_message(const struct fxir_error *error);
+
+/// The node that the failure is about; 0 when it is about none.
+fxir_node fxir_error_node(const struct fxir_error *error);
+
+/// The line, counted from 1, at which a text could not be read; 0 when there is none.
+size_t fxir_error_line(const struct fxir_error *error);
+
+/// The column, counted in bytes from 1, at which a text could not be read; 0 when there is none.
+size_t fxir_error_column(const struct fxir_error *error);
+
+/// What the callback returned that stopped a call with `FXIR_CALLBACK`; else 0.
+int32_t fxir_error_callback_code(const struct fxir_error *error);
+
+/// Frees an error. NULL and a dead handle do nothing.
+void fxir_error_free(struct fxir_error *error);
+
+/// A new module with an empty graph. `class_name` may be NULL for "GraphModule". The caller frees
+/// `*module` with `fxir_module_free`.
+///
+/// Statuses: FXIR_INVALID_UTF8. torch.fx: `GraphModule(torch.nn.Module(), Graph())`.
+fxir_status fxir_module_new(const char *class_name,
+                            struct fxir_module **module,
+                            struct fxir_error **error);
+
+/// A copy of a module with all below it, as a tree of its own: structure copied, tensors shared.
+/// Its nodes have the same names and other ids; `map`, which may be NULL, gets which node of the
+/// module's graph became which (free it with `fxir_node_map_free`; empty for a module that has no
+/// graph). The caller frees `*clone`.
+///
+/// Statuses: FXIR_LIMIT. torch: `copy.deepcopy`, but for the tensors.
+fxir_status fxir_module_clone(const struct fxir_module *module,
+                              struct fxir_module **clone,
+                              struct fxir_node_map **map,
+                              struct fxir_error **error);
+
+/// Another handle of the same module, for another owner; it is freed on its own.
+fxir_status fxir_module_retain(const struct fxir_module *module,
+                               struct fxir_module **retained,
+                               struct fxir_error **error);
+
+/// Frees a handle of a module. With the last handle into a tree the tree goes, and with it every
+/// text that was read from it. NULL and a dead handle do nothing.
+void fxir_module_free(struct fxir_module *module);
+
+/// What the module is: one of FXIR_MODULE_*; 0 when the handle is dead or the module was removed.
+int32_t fxir_module_kind(const struct fxir_module *module);
+
+/// The qualified name of the module's type ("torch.nn.modules.conv.Conv2d"). The text lives until
+/// the last handle into the tree is freed; NULL when the handle is dead. torch: `torch.typename`.
+const char *fxir_module_type_name(const struct fxir_module *module);
+
+/// Changes the name of the module's type.
+///
+/// Statuses: FXIR_INVALID_UTF8.
+fxir_status fxir_module_set_type_name(struct fxir_module *module,
+                                      const char *type_name,
+                                      struct fxir_error **error);
+
+/// The dotted path of a module in its tree; "" for the root. The text lives until the last handle
+/// into the tree is freed; NULL when the handle is dead or the module was removed.
+const char *fxir_module_path(const struct fxir_module *module);
+
+/// A number that a module shares with all its copies, and with nothing else: tells that two members
+/// were one module. 0 when the handle is dead.
+uint64_t fxir_module_origin(const struct fxir_module *module);
+
+/// A handle of the submodule under a dotted path ("layer1.0.conv1"), of the same tree. The caller
+/// frees it. Out of a view it gives a view that dies with the first.
+///
+/// Statuses: FXIR_NOT_FOUND, FXIR_INVALID_UTF8. torch: `Module.get_submodule`.
+fxir_status fxir_module_get_submodule(const struct fxir_module *module,
+                                      const char *path,
+                                      struct fxir_module **submodule,
+                                      struct fxir_error **error);
+
+/// Makes a submodule under a dotted path: a graph module with an empty graph, a leaf or a holder
+/// (`kind`, FXIR_MODULE_*), of the type `type_name`. Holders are made on the way where there is
+/// nothing. What bore the name before is removed. `submodule` may be NULL; else the caller frees
+/// it.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (an unknown kind, a path that is none), FXIR_ALREADY_EXISTS (an
+/// attribute stands on the way), FXIR_INVALID_UTF8, FXIR_LIMIT (nested deeper than 64). torch:
+/// `GraphModule.add_submodule`.
+fxir_status fxir_module_add_submodule(struct fxir_module *module,
+                                      const char *path,
+                                      int32_t kind,
+                                      const char *type_name,
+                                      struct fxir_module **submodule,
+                                      struct fxir_error **error);
+
+/// Puts a copy of `submodule`, with all below it, under a dotted path: structure copied, tensors
+/// shared. The two may be of one tree. What bore the name before is removed, and holders are made on
+/// the way where there is nothing.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT, FXIR_ALREADY_EXISTS (an attribute stands on the way),
+/// FXIR_INVALID_UTF8, FXIR_LIMIT. torch: `GraphModule.add_submodule`.
+fxir_status fxir_module_set_submodule(struct fxir_module *module,
+                                      const char *path,
+                                      const struct fxir_module *submodule,
+                                      struct fxir_error **error);
+
+/// Moves `submodule`, the root of a tree of its own, under a dotted path, and frees its handle. On
+/// failure the handle lives on. Ids of its nodes are dead afterwards; names are the same.
+///
+/// Statuses: FXIR_BUSY (its tree has other handles), FXIR_INVALID_ARGUMENT (it is no root, or of the
+/// same tree), and those of `fxir_module_set_submodule`.
+fxir_status fxir_module_set_submodule_take(struct fxir_module *module,
+                                           const char *path,
+                                           struct fxir_module *submodule,
+                                           struct fxir_error **error);
+
+/// What a dotted path leads to: one of FXIR_MEMBER_*. At each step a submodule is looked for first,
+/// then an attribute. FXIR_MEMBER_NONE when it leads nowhere.
+int32_t fxir_module_member_kind(const struct fxir_module *module, const char *path);
+
+/// How many submodules the module itself has; 0 when the handle is dead. torch:
+/// `Module.named_children`.
+size_t fxir_module_submodule_count(const struct fxir_module *module);
+
+/// The name of the submodule at `index`, in the order in which they came. The text lives until the
+/// last handle into the tree is freed; NULL when there is none.
+const char *fxir_module_submodule_name(const struct fxir_module *module, size_t index);
+
+/// How many attributes the module itself has, tensors and settings; 0 when the handle is dead.
+size_t fxir_module_attribute_count(const struct fxir_module *module);
+
+/// The name of the attribute at `index`, in the order in which they came. The text lives until the
+/// last handle into the tree is freed; NULL when there is none.
+const char *fxir_module_attribute_name(const struct fxir_module *module, size_t index);
+
+/// The tensor under a dotted path. The caller frees it with `fxir_tensor_free`; it shares its bytes
+/// with the module.
+///
+/// Statuses: FXIR_NOT_FOUND (there is nothing, a submodule or a setting), FXIR_INVALID_UTF8. torch:
+/// `Module.get_parameter`, `Module.get_buffer`.
+fxir_status fxir_module_get_tensor(const struct fxir_module *module,
+                                   const char *path,
+                                   struct fxir_tensor **tensor,
+                                   struct fxir_error **error);
+
+/// Sets a tensor under a dotted path: `kind` is FXIR_MEMBER_PARAMETER, FXIR_MEMBER_BUFFER or
+/// FXIR_MEMBER_CONSTANT. The bytes are shared, not copied; the caller keeps its handle and may free
+/// it at once. Holders are made on the way where there is nothing; what bore the name before is
+/// removed.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (another kind, a path that is none), FXIR_ALREADY_EXISTS (an
+/// attribute stands on the way), FXIR_INVALID_UTF8, FXIR_LIMIT. torch: `Module.register_parameter`,
+/// `Module.register_buffer`, `setattr`.
+fxir_status fxir_module_set_tensor(struct fxir_module *module,
+                                   const char *path,
+                                   int32_t kind,
+                                   const struct fxir_tensor *tensor,
+                                   struct fxir_error **error);
+
+/// A snapshot of the setting under a dotted path, as its one item. Free it with `fxir_args_free`.
+///
+/// Statuses: FXIR_NOT_FOUND (there is nothing, a submodule or a tensor), FXIR_INVALID_UTF8. torch:
+/// `getattr`.
+fxir_status fxir_module_get_attribute(const struct fxir_module *module,
+                                      const char *path,
+                                      struct fxir_args **value,
+                                      struct fxir_error **error);
+
+/// Sets a setting under a dotted path, such as "kernel_size" of a leaf: anything but a node. Holders
+/// are made on the way where there is nothing; what bore the name before is removed.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (a node in it, a path that is none), FXIR_ALREADY_EXISTS (an
+/// attribute stands on the way), FXIR_INVALID_UTF8, FXIR_LIMIT. torch: `setattr`.
+fxir_status fxir_module_set_attribute(struct fxir_module *module,
+                                      const char *path,
+                                      const struct fxir_arg *value,
+                                      struct fxir_error **error);
+
+/// Removes the submodule under a dotted path, else the attribute. Handles into a removed module give
+/// FXIR_NOT_FOUND from here on.
+///
+/// Statuses: FXIR_NOT_FOUND, FXIR_INVALID_UTF8. torch: `GraphModule.delete_submodule`, `delattr`.
+fxir_status fxir_module_delete_member(struct fxir_module *module,
+                                      const char *path,
+                                      struct fxir_error **error);
+
+/// Removes every submodule, however deep, that no node of the module's graph calls or reads; what
+/// lies below a called submodule is used. `removed`, which may be NULL, gets how many there were.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (the module has no graph). torch.fx:
+/// `GraphModule.delete_all_unused_submodules`.
+fxir_status fxir_module_delete_all_unused_submodules(struct fxir_module *module,
+                                                     size_t *removed,
+                                                     struct fxir_error **error);
+
+/// How many positional arguments; 0 when `args` is no snapshot.
+size_t fxir_args_count(const struct fxir_args *args);
+
+/// The positional arguments, `fxir_args_count` of them, in the form in which calls take them. NULL
+/// when there are none.
+const struct fxir_arg *fxir_args_items(const struct fxir_args *args);
+
+/// How many keyword arguments; 0 when `args` is no snapshot.
+size_t fxir_args_kwarg_count(const struct fxir_args *args);
+
+/// The keyword arguments, `fxir_args_kwarg_count` of them, in their order, in the form in which
+/// calls take them. NULL when there are none.
+const struct fxir_kwarg *fxir_args_kwargs(const struct fxir_args *args);
+
+/// The keyword argument of that name; NULL when there is none.
+const struct fxir_arg *fxir_args_kwarg(const struct fxir_args *args, const char *name);
+
+/// Frees a snapshot. NULL and a dead handle do nothing.
+void fxir_args_free(struct fxir_args *args);
+
+/// Adds an input of the graph, after the placeholders in front. Its name is made from `name` as
+/// torch.fx makes names: legal, and unique in the graph. `node` may be NULL.
+///
+/// For a default value use `fxir_graph_create_node` with the value as the one argument.
+///
+/// Statuses: FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `Graph.placeholder`.
+fxir_status fxir_graph_placeholder(struct fxir_module *module,
+                                   const char *name,
+                                   fxir_node *node,
+                                   struct fxir_error **error);
+
+/// Adds a node that reads a member of the module, by dotted path. Whether there is such a member is
+/// for `fxir_graph_lint` to say. `node` may be NULL.
+///
+/// Statuses: FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `Graph.get_attr`.
+fxir_status fxir_graph_get_attr(struct fxir_module *module,
+                                const char *target,
+                                fxir_node *node,
+                                struct fxir_error **error);
+
+/// Adds a call of a function, by its qualified name ("torch.add", "_operator.getitem"). The
+/// arguments are copied; `args` and `kwargs` may be NULL when there are none, `node` may be NULL.
+/// The node goes before the output, and its name is made from the target as torch.fx makes it.
+///
+/// Statuses: FXIR_INVALID_UTF8, FXIR_INVALID_ARGUMENT (an unknown kind of argument, a keyword
+/// given twice), FXIR_STALE_NODE (an argument is no live node of this graph), FXIR_LIMIT (nested
+/// deeper than 64, too many items or nodes). torch.fx: `Graph.call_function`.
+fxir_status fxir_graph_call_function(struct fxir_module *module,
+                                     const char *target,
+                                     const struct fxir_arg *args,
+                                     size_t args_count,
+                                     const struct fxir_kwarg *kwargs,
+                                     size_t kwargs_count,
+                                     fxir_node *node,
+                                     struct fxir_error **error);
+
+/// Adds a call of a method, by name, of the first argument ("view"). Else as
+/// `fxir_graph_call_function`. torch.fx: `Graph.call_method`.
+fxir_status fxir_graph_call_method(struct fxir_module *module,
+                                   const char *target,
+                                   const struct fxir_arg *args,
+                                   size_t args_count,
+                                   const struct fxir_kwarg *kwargs,
+                                   size_t kwargs_count,
+                                   fxir_node *node,
+                                   struct fxir_error **error);
+
+/// Adds a call of a submodule, by dotted path ("layer1.0.conv1"). Whether there is such a submodule
+/// is for `fxir_graph_lint` to say. Else as `fxir_graph_call_function`. torch.fx:
+/// `Graph.call_module`.
+fxir_status fxir_graph_call_module(struct fxir_module *module,
+                                   const char *target,
+                                   const struct fxir_arg *args,
+                                   size_t args_count,
+                                   const struct fxir_kwarg *kwargs,
+                                   size_t kwargs_count,
+                                   fxir_node *node,
+                                   struct fxir_error **error);
+
+/// Says what the graph returns: a node, or a tuple, list or dict of nodes. A graph has one output,
+/// and it stands last. `node` may be NULL.
+///
+/// Statuses: FXIR_ALREADY_EXISTS (there is an output: change it with `fxir_node_set_args`), and
+/// those of `fxir_graph_call_function`. torch.fx: `Graph.output`.
+fxir_status fxir_graph_output(struct fxir_module *module,
+                              const struct fxir_arg *result,
+                              fxir_node *node,
+                              struct fxir_error **error);
+
+/// Adds a node of any op (FXIR_OP_*) at any place: `position` is one of FXIR_AT_*, `anchor` the node
+/// that it is about (0 with FXIR_AT_DEFAULT). `name` is what the node would like to be called; it is
+/// made legal and unique, and when it is NULL a name is made from the target. `node` may be NULL.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (an unknown op, position or kind of argument), FXIR_STALE_NODE
+/// (the anchor or an argument is no live node of this graph), and those of
+/// `fxir_graph_call_function`. torch.fx: `Graph.create_node`, `Graph.inserting_before`,
+/// `Graph.inserting_after`.
+fxir_status fxir_graph_create_node(struct fxir_module *module,
+                                   int32_t op,
+                                   const char *target,
+                                   const struct fxir_arg *args,
+                                   size_t args_count,
+                                   const struct fxir_kwarg *kwargs,
+                                   size_t kwargs_count,
+                                   const char *name,
+                                   int32_t position,
+                                   fxir_node anchor,
+                                   fxir_node *node,
+                                   struct fxir_error **error);
+
+/// The first node in the order; 0 when there is none or `module` is no graph module.
+fxir_node fxir_graph_first(const struct fxir_module *module);
+
+/// The last node in the order; 0 when there is none or `module` is no graph module.
+fxir_node fxir_graph_last(const struct fxir_module *module);
+
+/// The node after this one; 0 after the last, and when `node` is no live node of the graph. To erase
+/// nodes on the way, ask for the next one before erasing.
+fxir_node fxir_graph_next(const struct fxir_module *module,
+                          fxir_node node);
+
+/// The node before this one; 0 before the first, and when `node` is no live node of the graph.
+fxir_node fxir_graph_prev(const struct fxir_module *module, fxir_node node);
+
+/// How many nodes the graph has; 0 when `module` is no graph module.
+size_t fxir_graph_node_count(const struct fxir_module *module);
+
+/// All nodes in order: fills `nodes` with as many as `capacity` allows and returns how many there
+/// are. `nodes` may be NULL when `capacity` is 0. torch.fx: `Graph.nodes`.
+size_t fxir_graph_nodes(const struct fxir_module *module, fxir_node *nodes, size_t capacity);
+
+/// The node of that name; 0 when there is none. Looks at every node: keep ids, not names.
+fxir_node fxir_graph_find_node(const struct fxir_module *module, const char *name);
+
+/// The output node; 0 when there is none yet.
+fxir_node fxir_graph_output_node(const struct fxir_module *module);
+
+/// What the node does: one of FXIR_OP_*; 0 when it is no live node.
+int32_t fxir_node_op(const struct fxir_module *module, fxir_node node);
+
+/// What the node does, as torch.fx spells it ("call_function"). The text lives for ever; NULL when
+/// it is no live node. torch.fx: `Node.op`.
+const char *fxir_node_op_name(const struct fxir_module *module, fxir_node node);
+
+/// The node's name, unique in its graph. The text lives until the last handle into the module's
+/// tree is freed, whatever is edited; NULL when it is no live node. torch.fx: `Node.name`.
+const char *fxir_node_name(const struct fxir_module *module, fxir_node node);
+
+/// What the node calls, gets or takes: a qualified name, a method, a dotted path, an input's name.
+/// The text lives as that of `fxir_node_name`; NULL when it is no live node. torch.fx:
+/// `Node.target`.
+const char *fxir_node_target(const struct fxir_module *module, fxir_node node);
+
+/// The annotation of the node's type, as it was spelled; NULL when there is none. The text lives as
+/// that of `fxir_node_name`. torch.fx: `Node.type`.
+const char *fxir_node_type(const struct fxir_module *module, fxir_node node);
+
+/// The comment that stands with the node; NULL when there is none. The text lives as that of
+/// `fxir_node_name`.
+const char *fxir_node_comment(const struct fxir_module *module, fxir_node node);
+
+/// A snapshot of the node's arguments, positional and keyword. Free it with `fxir_args_free`.
+///
+/// Statuses: FXIR_STALE_NODE. torch.fx: `Node.args`, `Node.kwargs`.
+fxir_status fxir_node_args(const struct fxir_module *module,
+                           fxir_node node,
+                           struct fxir_args **args,
+                           struct fxir_error **error);
+
+/// How many positional arguments the node has; 0 when it is no live node.
+size_t fxir_node_arg_count(const struct fxir_module *module, fxir_node node);
+
+/// The node that stands as positional argument `index`; 0 when there is none there, or something
+/// else. For all kinds of arguments use `fxir_node_args`.
+fxir_node fxir_node_arg_node(const struct fxir_module *module, fxir_node node, size_t index);
+
+/// How many nodes use this one; 0 when it is no live node. torch.fx: `len(Node.users)`.
+size_t fxir_node_user_count(const struct fxir_module *module, fxir_node node);
+
+/// The nodes that hold this one anywhere in their arguments, each once, in the order in which the
+/// uses were made: fills `users` with as many as `capacity` allows and returns how many there are.
+/// `users` may be NULL when `capacity` is 0. torch.fx: `Node.users`.
+size_t fxir_node_users(const struct fxir_module *module,
+                       fxir_node node,
+                       fxir_node *users,
+                       size_t capacity);
+
+/// The nodes that this one holds anywhere in its arguments, each once, in the order of their first
+/// mention: fills `inputs` with as many as `capacity` allows and returns how many there are.
+/// `inputs` may be NULL when `capacity` is 0. torch.fx: `Node.all_input_nodes`.
+size_t fxir_node_input_nodes(const struct fxir_module *module,
+                             fxir_node node,
+                             fxir_node *inputs,
+                             size_t capacity);
+
+/// 1 when node `a` stands before node `b` in the order, else 0; 0 too when one is no live node.
+int32_t fxir_node_is_before(const struct fxir_module *module, fxir_node a, fxir_node b);
+
+/// Makes the node one of another op (FXIR_OP_*), in place. Placeholders and the output have places
+/// of their own: no node becomes or ceases to be one.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_INVALID_ARGUMENT. torch.fx: assigning `Node.op`.
+fxir_status fxir_node_set_op(struct fxir_module *module,
+                             fxir_node node,
+                             int32_t op,
+                             struct fxir_error **error);
+
+/// Sets what the node calls, gets or takes. Its name stays.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_INVALID_UTF8. torch.fx: assigning `Node.target`.
+fxir_status fxir_node_set_target(struct fxir_module *module,
+                                 fxir_node node,
+                                 const char *target,
+                                 struct fxir_error **error);
+
+/// Gives the node another name, made legal and unique; `fxir_node_name` tells what it became.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_INVALID_UTF8. torch.fx: assigning `Node.name`.
+fxir_status fxir_node_set_name(struct fxir_module *module,
+                               fxir_node node,
+                               const char *name,
+                               struct fxir_error **error);
+
+/// Sets the annotation of the node's type; NULL takes it away.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_INVALID_UTF8. torch.fx: assigning `Node.type`.
+fxir_status fxir_node_set_type(struct fxir_module *module,
+                               fxir_node node,
+                               const char *annotation,
+                               struct fxir_error **error);
+
+/// Sets the node's comment; NULL takes it away.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_INVALID_UTF8.
+fxir_status fxir_node_set_comment(struct fxir_module *module,
+                                  fxir_node node,
+                                  const char *comment,
+                                  struct fxir_error **error);
+
+/// Sets all positional arguments. They are copied; `args` may be NULL when there are none. The
+/// users of all nodes concerned follow.
+///
+/// Statuses: FXIR_STALE_NODE (the node or an argument is no live node of this graph),
+/// FXIR_INVALID_ARGUMENT, FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: assigning `Node.args`.
+fxir_status fxir_node_set_args(struct fxir_module *module,
+                               fxir_node node,
+                               const struct fxir_arg *args,
+                               size_t args_count,
+                               struct fxir_error **error);
+
+/// Sets all keyword arguments; else as `fxir_node_set_args`. torch.fx: assigning `Node.kwargs`.
+fxir_status fxir_node_set_kwargs(struct fxir_module *module,
+                                 fxir_node node,
+                                 const struct fxir_kwarg *kwargs,
+                                 size_t kwargs_count,
+                                 struct fxir_error **error);
+
+/// Sets the positional argument at `index`, which must be there.
+///
+/// Statuses: FXIR_OUT_OF_RANGE, and those of `fxir_node_set_args`. torch.fx: `Node.update_arg`.
+fxir_status fxir_node_set_arg(struct fxir_module *module,
+                              fxir_node node,
+                              size_t index,
+                              const struct fxir_arg *arg,
+                              struct fxir_error **error);
+
+/// Puts a positional argument before the one at `index`, or last when `index` is their number.
+///
+/// Statuses: FXIR_OUT_OF_RANGE, and those of `fxir_node_set_args`. torch.fx: `Node.insert_arg`.
+fxir_status fxir_node_insert_arg(struct fxir_module *module,
+                                 fxir_node node,
+                                 size_t index,
+                                 const struct fxir_arg *arg,
+                                 struct fxir_error **error);
+
+/// Sets one keyword argument, whether it is there or not.
+///
+/// Statuses: those of `fxir_node_set_args`. torch.fx: `Node.update_kwarg`.
+fxir_status fxir_node_set_kwarg(struct fxir_module *module,
+                                fxir_node node,
+                                const char *name,
+                                const struct fxir_arg *arg,
+                                struct fxir_error **error);
+
+/// Moves the node right before `anchor`. The order may break by it: `fxir_legalize_graph` mends it.
+///
+/// Statuses: FXIR_STALE_NODE. torch.fx: `anchor.prepend(node)`.
+fxir_status fxir_node_move_before(struct fxir_module *module,
+                                  fxir_node node,
+                                  fxir_node anchor,
+                                  struct fxir_error **error);
+
+/// Moves the node right after `anchor`. The order may break by it: `fxir_legalize_graph` mends it.
+///
+/// Statuses: FXIR_STALE_NODE. torch.fx: `anchor.append(node)`.
+fxir_status fxir_node_move_after(struct fxir_module *module,
+                                 fxir_node node,
+                                 fxir_node anchor,
+                                 struct fxir_error **error);
+
+/// Erases a node that has no users. Its number is dead from here on.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_IN_USE (it has users; the message names one). torch.fx:
+/// `Graph.erase_node`.
+fxir_status fxir_graph_erase_node(struct fxir_module *module,
+                                  fxir_node node,
+                                  struct fxir_error **error);
+
+/// Puts `replacement` in the place of `node` in the arguments of all users of `node`. A user that is
+/// `replacement` itself keeps what it has, so that a node can be wrapped. With a `filter`, only in
+/// the users for which it says yes; it is asked about all of them before anything changes. `filter`
+/// may be NULL. `changed`, which may be NULL, gets the number of users that were changed.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_CALLBACK, FXIR_INVALID_ARGUMENT (a verdict that is neither 0 nor
+/// 1). torch.fx: `Node.replace_all_uses_with`.
+fxir_status fxir_node_replace_all_uses_with(struct fxir_module *module,
+                                            fxir_node node,
+                                            fxir_node replacement,
+                                            fxir_node_filter filter,
+                                            void *user_data,
+                                            size_t *changed,
+                                            struct fxir_error **error);
+
+/// Puts `replacement` in the place of `input` in the arguments of one node.
+///
+/// Statuses: FXIR_STALE_NODE. torch.fx: `Node.replace_input_with`.
+fxir_status fxir_node_replace_input_with(struct fxir_module *module,
+                                         fxir_node node,
+                                         fxir_node input,
+                                         fxir_node replacement,
+                                         struct fxir_error **error);
+
+/// How many pairs; 0 when `map` is none.
+size_t fxir_node_map_count(const struct fxir_node_map *map);
+
+/// All pairs, `fxir_node_map_count` of them, in the order of the copied graph. They live until the
+/// map is freed; NULL when there are none.
+const struct fxir_node_pair *fxir_node_map_pairs(const struct fxir_node_map *map);
+
+/// What stands for a node; 0 when nothing does.
+fxir_node fxir_node_map_get(const struct fxir_node_map *map, fxir_node from);
+
+/// Frees a map. NULL and a dead handle do nothing.
+void fxir_node_map_free(struct fxir_node_map *map);
+
+/// The name of a dtype (FXIR_DTYPE_*) as torch spells it ("torch.float32"). The text lives for ever;
+/// NULL when the number is no dtype.
+const char *fxir_dtype_name(int32_t dtype);
+
+/// The dtype of that name, with "torch." before it or not; `FXIR_DTYPE_NONE` when there is none.
+int32_t fxir_dtype_from_name(const char *name);
+
+/// How many bits one element takes; 0 when the number is no dtype.
+uint32_t fxir_dtype_bits(int32_t dtype);
+
+/// Makes `*meta` one in which nothing is known. Does nothing when it is NULL.
+void fxir_tensor_meta_init(struct fxir_tensor_meta *meta);
+
+/// A snapshot of what the node yields. Free it with `fxir_values_free`.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_NOT_FOUND (nothing is known). torch.fx: `Node.meta["tensor_meta"]`.
+fxir_status fxir_node_value(const struct fxir_module *module,
+                            fxir_node node,
+                            struct fxir_values **values,
+                            struct fxir_error **error);
+
+/// Says what the node yields; NULL says that it is not known. The value is copied.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_INVALID_ARGUMENT, FXIR_INVALID_UTF8, FXIR_LIMIT.
+fxir_status fxir_node_set_value(struct fxir_module *module,
+                                fxir_node node,
+                                const struct fxir_value *value,
+                                struct fxir_error **error);
+
+/// Says that the node yields one tensor of this metadata.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_INVALID_ARGUMENT, FXIR_INVALID_UTF8, FXIR_LIMIT.
+fxir_status fxir_node_set_tensor_meta(struct fxir_module *module,
+                                      fxir_node node,
+                                      const struct fxir_tensor_meta *meta,
+                                      struct fxir_error **error);
+
+/// The element type of the one tensor that the node yields; FXIR_DTYPE_NONE when that is not known
+/// or it yields something else.
+int32_t fxir_node_dtype(const struct fxir_module *module, fxir_node node);
+
+/// The sizes of the one tensor that the node yields: fills `shape` with as many as `capacity` allows
+/// and returns how many there are; -1 stands for one that is symbolic. 0 for a scalar too:
+/// `fxir_node_dtype` tells whether anything is known.
+size_t fxir_node_shape(const struct fxir_module *module,
+                       fxir_node node,
+                       int64_t *shape,
+                       size_t capacity);
+
+/// What was yielded. Lives until the snapshot is freed; NULL when `values` is none.
+const struct fxir_value *fxir_values_root(const struct fxir_values *values);
+
+/// How many tensors are in it, however nested.
+size_t fxir_values_tensor_count(const struct fxir_values *values);
+
+/// The metadata of the tensor at `index`, in order, depth first. Lives until the snapshot is freed;
+/// NULL when there is none.
+const struct fxir_tensor_meta *fxir_values_tensor(const struct fxir_values *values, size_t index);
+
+/// Frees a snapshot. NULL and a dead handle do nothing.
+void fxir_values_free(struct fxir_values *values);
+
+/// How many entries the node's meta has; what the node yields is not one of them. 0 when it is no
+/// live node. torch.fx: `len(Node.meta)`.
+size_t fxir_node_meta_count(const struct fxir_module *module, fxir_node node);
+
+/// The key of the entry at `index`, in the order in which they came. The text lives until the last
+/// handle into the tree is freed; NULL when there is none.
+const char *fxir_node_meta_key(const struct fxir_module *module, fxir_node node, size_t index);
+
+/// A snapshot of an entry, as its one item. Free it with `fxir_args_free`.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_NOT_FOUND, FXIR_INVALID_UTF8. torch.fx: `Node.meta[key]`.
+fxir_status fxir_node_get_meta(const struct fxir_module *module,
+                               fxir_node node,
+                               const char *key,
+                               struct fxir_args **value,
+                               struct fxir_error **error);
+
+/// Sets an entry of the node's meta: anything but a node, under any key. Copies of the node carry it
+/// along. What the node yields is set with `fxir_node_set_value`.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_INVALID_ARGUMENT (a node in it), FXIR_INVALID_UTF8, FXIR_LIMIT.
+/// torch.fx: `Node.meta[key] = value`.
+fxir_status fxir_node_set_meta(struct fxir_module *module,
+                               fxir_node node,
+                               const char *key,
+                               const struct fxir_arg *value,
+                               struct fxir_error **error);
+
+/// Takes an entry out of the node's meta.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_NOT_FOUND, FXIR_INVALID_UTF8. torch.fx: `del Node.meta[key]`.
+fxir_status fxir_node_delete_meta(struct fxir_module *module,
+                                  fxir_node node,
+                                  const char *key,
+                                  struct fxir_error **error);
+
+/// A tensor whose bytes stay the caller's: `length` bytes at `data`, which hold elements of `dtype`
+/// (FXIR_DTYPE_*) with `rank` sizes at `shape` by the `strides`, counted in elements; NULL means
+/// row-major. The bytes must neither change nor go before `release` is called with `user_data`;
+/// `release` may be NULL for memory that lives for ever. The caller frees `*tensor`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (no dtype, a negative size or stride, a size that overflows),
+/// FXIR_OUT_OF_RANGE (the elements reach beyond `length`), FXIR_LIMIT (more than 64 dimensions).
+/// torch: `torch.from_blob` of its C++ API.
+fxir_status fxir_tensor_borrow(int32_t dtype,
+                               const int64_t *shape,
+                               size_t rank,
+                               const int64_t *strides,
+                               const void *data,
+                               size_t length,
+                               fxir_release release,
+                               void *user_data,
+                               struct fxir_tensor **tensor,
+                               struct fxir_error **error);
+
+/// A tensor that owns a copy of `length` bytes at `data`: elements of `dtype` (FXIR_DTYPE_*), with
+/// `rank` sizes at `shape`, row-major, exactly as many bytes as they take. The caller frees
+/// `*tensor`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (no dtype, a negative size, another number of bytes),
+/// FXIR_OUT_OF_RANGE (too few bytes), FXIR_LIMIT (more than 64 dimensions).
+fxir_status fxir_tensor_copy(int32_t dtype,
+                             const int64_t *shape,
+                             size_t rank,
+                             const void *data,
+                             size_t length,
+                             struct fxir_tensor **tensor,
+                             struct fxir_error **error);
+
+/// A tensor that has metadata but no bytes, as torch's "meta" device has; its sizes may be symbolic.
+/// The caller frees `*tensor`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT, FXIR_INVALID_UTF8, FXIR_LIMIT, FXIR_INVALID_HANDLE (in
+/// `quantization`).
+fxir_status fxir_tensor_without_data(const struct fxir_tensor_meta *meta,
+                                     struct fxir_tensor **tensor,
+                                     struct fxir_error **error);
+
+/// The same bytes, shared, under other metadata: the same sizes, and a dtype whose elements have the
+/// same width (what a file calls int8 may be a qint8). The caller frees `*tensor`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT, FXIR_INVALID_UTF8, FXIR_LIMIT.
+fxir_status fxir_tensor_with_meta(const struct fxir_tensor *source,
+                                  const struct fxir_tensor_meta *meta,
+                                  struct fxir_tensor **tensor,
+                                  struct fxir_error **error);
+
+/// The element type, one of FXIR_DTYPE_*; FXIR_DTYPE_NONE when `tensor` is none.
+int32_t fxir_tensor_dtype(const struct fxir_tensor *tensor);
+
+/// How many dimensions; 0 when `tensor` is none.
+size_t fxir_tensor_rank(const struct fxir_tensor *tensor);
+
+/// The sizes, `fxir_tensor_rank` of them; -1 stands for one that is symbolic. They live until the
+/// tensor is freed; NULL when there are none.
+const int64_t *fxir_tensor_shape(const struct fxir_tensor *tensor);
+
+/// The strides by which the bytes lie, in elements, `fxir_tensor_rank` of them. They live until the
+/// tensor is freed; NULL for a tensor without bytes. What torch recorded may differ: that is
+/// `fxir_tensor_meta_of(tensor)->stride`.
+const int64_t *fxir_tensor_strides(const struct fxir_tensor *tensor);
+
+/// The first byte. The bytes live until the tensor is freed, or longer; they may be aligned for no
+/// type. NULL for a tensor without bytes.
+const void *fxir_tensor_data(const struct fxir_tensor *tensor);
+
+/// How many bytes from the first element's to the last one's; 0 for a tensor without bytes.
+size_t fxir_tensor_size(const struct fxir_tensor *tensor);
+
+/// 1 when the bytes lie row-major without gaps, else 0.
+int32_t fxir_tensor_is_contiguous(const struct fxir_tensor *tensor);
+
+/// All metadata. Lives until the tensor is freed; NULL when `tensor` is none.
+const struct fxir_tensor_meta *fxir_tensor_meta_of(const struct fxir_tensor *tensor);
+
+/// 1 when the two tensors use memory in common (tied weights, overlapping views), else 0.
+int32_t fxir_tensor_shares_storage(const struct fxir_tensor *a, const struct fxir_tensor *b);
+
+/// Frees a handle of a tensor. The bytes go with their last user. NULL and a dead handle do nothing.
+void fxir_tensor_free(struct fxir_tensor *tensor);
+
+/// The bytes. One NUL follows them, so that text can be used as a C string. Lives until the buffer
+/// is freed; NULL when `buffer` is none.
+const char *fxir_buffer_data(const struct fxir_buffer *buffer);
+
+/// How many bytes, without the NUL; 0 when `buffer` is none.
+size_t fxir_buffer_size(const struct fxir_buffer *buffer);
+
+/// Frees a buffer. NULL and a dead handle do nothing.
+void fxir_buffer_free(struct fxir_buffer *buffer);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Arguments on the stack. Texts and arrays are not copied here, but by the call that gets them. */
+
+static inline fxir_arg fxir_arg_of_kind(uint32_t kind) {
+    fxir_arg arg;
+    memset(&arg, 0, sizeof arg);
+    arg.kind = kind;
+    return arg;
+}
+
+static inline fxir_arg fxir_arg_text(uint32_t kind, const char *text) {
+    fxir_arg arg = fxir_arg_of_kind(kind);
+    arg.count = text ? strlen(text) : 0;
+    arg.value.text = text;
+    return arg;
+}
+
+static inline fxir_arg fxir_arg_array(uint32_t kind, const fxir_arg *items, size_t count) {
+    fxir_arg arg = fxir_arg_of_kind(kind);
+    arg.count = count;
+    arg.value.items = items;
+    return arg;
+}
+
+/* None */
+static inline fxir_arg fxir_arg_none(void) { return fxir_arg_of_kind(FXIR_ARG_NONE); }
+
+/* ... */
+static inline fxir_arg fxir_arg_ellipsis(void) { return fxir_arg_of_kind(FXIR_ARG_ELLIPSIS); }
+
+/* True or False */
+static inline fxir_arg fxir_arg_bool(int value) {
+    fxir_arg arg = fxir_arg_of_kind(FXIR_ARG_BOOL);
+    arg.value.integer = value ? 1 : 0;
+    return arg;
+}
+
+static inline fxir_arg fxir_arg_int(int64_t value) {
+    fxir_arg arg = fxir_arg_of_kind(FXIR_ARG_INT);
+    arg.value.integer = value;
+    return arg;
+}
+
+/* An int beyond 64 bits, in decimal digits. */
+static inline fxir_arg fxir_arg_big_int(const char *digits) { return fxir_arg_text(FXIR_ARG_BIG_INT, digits); }
+
+static inline fxir_arg fxir_arg_float(double value) {
+    fxir_arg arg = fxir_arg_of_kind(FXIR_ARG_FLOAT);
+    arg.value.real = value;
+    return arg;
+}
+
+static inline fxir_arg fxir_arg_complex(double real, double imaginary) {
+    fxir_arg arg = fxir_arg_of_kind(FXIR_ARG_COMPLEX);
+    arg.value.parts[0] = real;
+    arg.value.parts[1] = imaginary;
+    return arg;
+}
+
+static inline fxir_arg fxir_arg_str(const char *text) { return fxir_arg_text(FXIR_ARG_STR, text); }
+
+/* A string that need not end with a NUL, and may hold some. */
+static inline fxir_arg fxir_arg_strn(const char *text, size_t length) {
+    fxir_arg arg = fxir_arg_of_kind(FXIR_ARG_STR);
+    arg.count = length;
+    arg.value.text = text;
+    return arg;
+}
+
+static inline fxir_arg fxir_arg_bytes(const void *bytes, size_t length) {
+    fxir_arg arg = fxir_arg_of_kind(FXIR_ARG_BYTES);
+    arg.count = length;
+    arg.value.bytes = (const uint8_t *)bytes;
+    return arg;
+}
+
+/* FXIR_DTYPE_* */
+static inline fxir_arg fxir_arg_dtype(int32_t dtype) {
+    fxir_arg arg = fxir_arg_of_kind(FXIR_ARG_DTYPE);
+    arg.value.integer = dtype;
+    return arg;
+}
+
+/* "cpu", "cuda:0" */
+static inline fxir_arg fxir_arg_device(const char *device) { return fxir_arg_text(FXIR_ARG_DEVICE, device); }
+
+/* "torch.strided" */
+static inline fxir_arg fxir_arg_layout(const char *layout) { return fxir_arg_text(FXIR_ARG_LAYOUT, layout); }
+
+/* "torch.contiguous_format" */
+static inline fxir_arg fxir_arg_memory_format(const char *format) {
+    return fxir_arg_text(FXIR_ARG_MEMORY_FORMAT, format);
+}
+
+/* "torch.per_tensor_affine" */
+static inline fxir_arg fxir_arg_qscheme(const char *scheme) { return fxir_arg_text(FXIR_ARG_QSCHEME, scheme); }
+
+/* A symbolic int, as it is spelled. */
+static inline fxir_arg fxir_arg_symint(const char *symbol) { return fxir_arg_text(FXIR_ARG_SYMINT, symbol); }
+
+static inline fxir_arg fxir_arg_list(const fxir_arg *items, size_t count) {
+    return fxir_arg_array(FXIR_ARG_LIST, items, count);
+}
+
+static inline fxir_arg fxir_arg_tuple(const fxir_arg *items, size_t count) {
+    return fxir_arg_array(FXIR_ARG_TUPLE, items, count);
+}
+
+/* `entries` keys and as many values, in turn: 2 * entries items. */
+static inline fxir_arg fxir_arg_dict(const fxir_arg *keys_and_values, size_t entries) {
+    return fxir_arg_array(FXIR_ARG_DICT, keys_and_values, entries);
+}
+
+/* Three items: start, stop and step. */
+static inline fxir_arg fxir_arg_slice(const fxir_arg *start_stop_step) {
+    return fxir_arg_array(FXIR_ARG_SLICE, start_stop_step, 3);
+}
+
+/* Three integers: start, stop and step. */
+static inline fxir_arg fxir_arg_range(const int64_t *start_stop_step) {
+    fxir_arg arg = fxir_arg_of_kind(FXIR_ARG_RANGE);
+    arg.count = 3;
+    arg.value.integers = start_stop_step;
+    return arg;
+}
+
+static inline fxir_arg fxir_arg_node(fxir_node node) {
+    fxir_arg arg = fxir_arg_of_kind(FXIR_ARG_NODE);
+    arg.value.node = node;
+    return arg;
+}
+
+static inline fxir_kwarg fxir_kwarg_of(const char *name, fxir_arg value) {
+    fxir_kwarg kwarg;
+    kwarg.name = name;
+    kwarg.value = value;
+    return kwarg;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FXIR_H */

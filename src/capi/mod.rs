@@ -1,0 +1,33 @@
+//! The C ABI: one file a C noun. Holds no logic of its own.
+//!
+//! The functions here are what `include/fxir.h` declares, and their comments are its documentation.
+//! Each is one [`boundary::status`] or [`boundary::value`] around its body. They are unsafe for one
+//! reason, which the header states first: a pointer is NULL or leads to what the documentation says.
+//! That is the whole of their safety contract.
+#![allow(unsafe_code, non_camel_case_types)]
+#![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
+
+pub mod status;
+pub mod error;
+pub mod module;
+pub mod member;
+pub mod argument;
+pub mod args;
+pub mod graph;
+pub mod walk;
+pub mod node;
+pub mod node_edit;
+pub mod node_map;
+pub mod dtype;
+pub mod tensor_meta;
+pub mod value;
+pub mod meta;
+pub mod tensor;
+pub mod buffer;
+
+mod boundary;
+mod handle;
+mod input;
+mod module_handle;
+mod release;
+mod tree_cell;
