@@ -4,3 +4,5 @@
 
 pub mod formats;
 pub mod ir;
+
+pub mod capi;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 ///
 /// Every edit keeps users exact and names unique. What an edit may break for a while is the order
 /// (a use before its definition); [`lint`](super::lint()) finds that and `legalize` mends it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Graph {
     pub(super) symbols: Arc<Symbols>,
     pub(super) slots: Vec<Slot>,
@@ -55,7 +55,7 @@ pub enum At {
     After(NodeId),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Slot {
     /// 0 while the slot is free.
     stamp: u64,
@@ -63,10 +63,17 @@ pub(super) struct Slot {
 }
 
 /// Stamps are taken from the process's counter a block at a time.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Stamps {
     next: u64,
     end: u64,
+}
+
+/// A clone of a graph has the same nodes under the same ids, but never hands out the same new ones.
+impl Clone for Stamps {
+    fn clone(&self) -> Self {
+        Stamps { next: 0, end: 0 }
+    }
 }
 
 static NEXT_STAMP: AtomicU64 = AtomicU64::new(1);
@@ -385,6 +392,7 @@ impl Graph {
                 let is_path = !matches!(op, Op::CallFunction);
                 self.names.create_name_for_target(&self.symbols, target, is_path)
             }
+            NameFor::Legal(name) => self.names.create_legal_name(&self.symbols, name),
             NameFor::Taken(name) => name,
         };
         let node = Node { op, name, target, args, kwargs, extra: None };
@@ -436,6 +444,8 @@ impl Graph {
 pub(super) enum NameFor<'a> {
     /// Asked for, or derived from the target.
     Asked(Option<&'a str>),
+    /// Legal already, and made unique.
+    Legal(Symbol),
     /// Taken in the namespace already.
     Taken(Symbol),
 }

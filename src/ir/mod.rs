@@ -17,6 +17,8 @@ pub mod tensor_meta;
 pub mod tree;
 mod uses;
 
+pub(crate) use copy::transfer_meta;
+
 pub use argument::{Args, Argument, Kwargs, MAX_ARGUMENT_DEPTH};
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Place, Result};
@@ -25,4 +27,4 @@ pub use module::{Attribute, Member, Module, ModuleKind, TensorKind};
 pub use node::{Meta, Node, NodeId, Op};
 pub use symbol::{Symbol, Symbols};
 pub use tensor::{Dim, Tensor, TensorMeta, Value};
-pub use tree::{ModuleId, ModuleTree};
+pub use tree::{ModuleId, ModuleTree, NewModule};

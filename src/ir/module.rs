@@ -15,7 +15,7 @@ pub type Members<T> = IndexMap<Symbol, T, FxBuildHasher>;
 
 /// A module: what it is, and its members by name. A name is a submodule or an attribute, never
 /// both.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Module {
     pub(crate) type_name: Symbol,
     pub(crate) kind: ModuleKind,
@@ -26,7 +26,7 @@ pub struct Module {
 }
 
 /// What a module is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum ModuleKind {
     /// It has a graph: torch's `GraphModule`.
     Graph(Box<Graph>),

@@ -17,7 +17,7 @@ pub const MAX_MODULE_DEPTH: usize = 64;
 pub struct ModuleId(u32);
 
 /// A tree of modules. The root is always there.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ModuleTree {
     symbols: Arc<Symbols>,
     modules: Vec<Option<Box<Module>>>,
@@ -29,6 +29,13 @@ pub struct Fragment {
     /// The first is the top; ids of submodules are places in here.
     modules: Vec<Module>,
     depth: usize,
+}
+
+impl Fragment {
+    /// How many levels of modules it has.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
 }
 
 impl ModuleTree {
@@ -310,47 +317,54 @@ impl ModuleTree {
         self.modules.get_mut(module.0 as usize).and_then(Option::as_deref_mut).ok_or_else(removed)
     }
 
-    /// The module that will hold the last part of a path, made with those above it where missing.
-    /// Nothing is made when the path cannot be.
-    fn make_way(&mut self, module: ModuleId, path: &str, depth: usize) -> Result<(ModuleId, Symbol)> {
-        let parts: Vec<&str> = path.split('.').collect();
-        if parts.iter().any(|part| part.is_empty() || part.contains('\0')) {
+    /// Whether `depth` levels of modules, or an attribute (0), can come under a dotted path.
+    pub fn check_way(&self, module: ModuleId, path: &str, depth: usize) -> Result<()> {
+        let parts = path.split('.').count();
+        if path.split('.').any(|part| part.is_empty() || part.contains('\0')) {
             let message = format!("{path:?} is no path: names parted by dots, none of them empty");
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
+        self.get(module)?;
         let above = std::iter::successors(Some(module), |&at| self.get(at).ok()?.parent).count();
-        if above + parts.len() + depth > MAX_MODULE_DEPTH + 1 {
+        if above + parts + depth > MAX_MODULE_DEPTH + 1 {
             let message = format!("{path:?} would nest modules deeper than {MAX_MODULE_DEPTH} levels");
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        let (last, way) = parts.split_last().ok_or_else(removed)?;
         let mut at = module;
-        let mut missing = None;
-        for (position, part) in way.iter().enumerate() {
+        for part in path.split('.').take(parts - 1) {
+            let Some(name) = self.symbols.find(part) else { break };
             let found = self.get(at)?;
-            let Some(name) = self.symbols.find(part) else {
-                missing = Some(position);
-                break;
-            };
-            if let Some(&submodule) = found.submodules.get(&name) {
-                at = submodule;
-            } else if found.attributes.contains_key(&name) {
-                let message = format!("{part:?} on the way to {path:?} is an attribute, not a module");
-                return Err(Error::new(ErrorKind::AlreadyExists, message));
-            } else {
-                missing = Some(position);
-                break;
+            match found.submodules.get(&name) {
+                Some(&submodule) => at = submodule,
+                None if found.attributes.contains_key(&name) => {
+                    let message = format!("{part:?} on the way to {path:?} is an attribute, not a module");
+                    return Err(Error::new(ErrorKind::AlreadyExists, message));
+                }
+                None => break,
             }
         }
-        self.get(at)?;
-        for part in missing.map_or(&[][..], |position| &way[position..]) {
-            let mut holder = Module::new(self.symbols.intern("torch.nn.modules.module.Module"), ModuleKind::Holder);
-            holder.parent = Some(at);
-            let id = ModuleId(self.modules.len() as u32);
-            self.modules.push(Some(Box::new(holder)));
+        Ok(())
+    }
+
+    /// The module that will hold the last part of a path, made with those above it where missing.
+    fn make_way(&mut self, module: ModuleId, path: &str, depth: usize) -> Result<(ModuleId, Symbol)> {
+        self.check_way(module, path, depth)?;
+        let (way, last) = path.rsplit_once('.').unwrap_or(("", path));
+        let mut at = module;
+        for part in way.split('.').filter(|part| !part.is_empty()) {
             let name = self.symbols.intern(part);
-            self.get_mut(at)?.submodules.insert(name, id);
-            at = id;
+            at = match self.get(at)?.submodules.get(&name) {
+                Some(&submodule) => submodule,
+                None => {
+                    let mut holder =
+                        Module::new(self.symbols.intern("torch.nn.modules.module.Module"), ModuleKind::Holder);
+                    holder.parent = Some(at);
+                    let id = ModuleId(self.modules.len() as u32);
+                    self.modules.push(Some(Box::new(holder)));
+                    self.get_mut(at)?.submodules.insert(name, id);
+                    id
+                }
+            };
         }
         Ok((at, self.symbols.intern(last)))
     }
