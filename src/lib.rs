@@ -4,5 +4,6 @@
 
 pub mod formats;
 pub mod ir;
+pub mod passes;
 
 pub mod capi;

@@ -2,7 +2,7 @@
 
 use super::argument::{Args, Argument, Kwargs};
 use super::error::{Error, ErrorKind, Result};
-use super::graph::Graph;
+use super::graph::{Graph, NameFor};
 use super::node::{Meta, NodeId, Op};
 use super::order::NONE;
 use super::symbol::Symbol;
@@ -263,6 +263,65 @@ impl Graph {
         self.get(node)?;
         let slots: SmallVec<[u32; 8]> = users.iter().map(|user| user.slot() as u32).collect();
         Ok(users.iter().all(|&user| self.contains(user)) && self.uses.set_user_order(node.slot() as u32, &slots))
+    }
+
+    /// Makes a copy of checked parts before `place`, or last; the name is legal, and made unique.
+    pub(crate) fn insert_copy(
+        &mut self,
+        place: Option<NodeId>,
+        op: Op,
+        target: Symbol,
+        name: Symbol,
+        args: Args,
+        kwargs: Kwargs,
+    ) -> Result<NodeId> {
+        let next = place.map_or(NONE, |node| node.slot() as u32);
+        self.insert(next, op, target, args, kwargs, NameFor::Legal(name))
+    }
+
+    /// Sets an annotation that is in this graph's table.
+    pub(crate) fn set_annotation_symbol(&mut self, node: NodeId, annotation: Symbol) -> Result<()> {
+        self.node_mut(node)?.extra_mut().type_annotation = Some(annotation);
+        Ok(())
+    }
+
+    /// Puts `new`, an argument of this graph, in the place of `old` in all its users.
+    pub(crate) fn replace_uses(&mut self, old: NodeId, new: &Argument) -> Result<()> {
+        let users: SmallVec<[NodeId; 8]> = self.users(old).collect();
+        for user in users {
+            let found = self.node_mut(user)?;
+            let mut replace = |node| (node == old).then(|| new.clone());
+            for argument in found.args.iter_mut().chain(found.kwargs.iter_mut().map(|(_, value)| value)) {
+                argument.replace_nodes(&mut replace);
+            }
+            self.rewire(user);
+        }
+        Ok(())
+    }
+
+    /// `new` is known by what was known of `old`; what only it had stays.
+    pub(crate) fn take_over_meta(&mut self, old: NodeId, new: NodeId) -> Result<()> {
+        let Some(extra) = self.node_mut(old)?.extra.take() else { return Ok(()) };
+        let node = self.node_mut(new)?;
+        match &mut node.extra {
+            None => node.extra = Some(extra),
+            Some(own) => {
+                own.meta.value = extra.meta.value.or(own.meta.value.take());
+                own.meta.entries.extend(extra.meta.entries);
+                own.type_annotation = own.type_annotation.or(extra.type_annotation);
+                own.comment = own.comment.or(extra.comment);
+            }
+        }
+        Ok(())
+    }
+
+    /// Erases nodes that only each other use.
+    pub(crate) fn erase_unused(&mut self, nodes: impl Iterator<Item = NodeId> + Clone) -> Result<()> {
+        nodes.clone().for_each(|node| self.uses.clear_inputs(node.slot() as u32));
+        for node in nodes {
+            self.erase_node(node)?;
+        }
+        Ok(())
     }
 
     /// A sequence that is known to hold every slot once.

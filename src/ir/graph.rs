@@ -85,15 +85,18 @@ impl Stamps {
             let start = NEXT_STAMP.fetch_add(STAMP_BLOCK, Ordering::Relaxed);
             if start > MAX_STAMP - STAMP_BLOCK {
                 NEXT_STAMP.fetch_sub(STAMP_BLOCK, Ordering::Relaxed);
-                return Err(Error::new(ErrorKind::Limit, "this process has made 2^40 nodes, as many as ids tell apart"));
+                return Err(stamps_are_used_up());
             }
             (self.next, self.end) = (start, start + STAMP_BLOCK);
         }
-        let stamp = NonZeroU64::new(self.next)
-            .ok_or_else(|| Error::new(ErrorKind::Limit, "this process has made 2^40 nodes, as many as ids tell apart"))?;
+        let stamp = NonZeroU64::new(self.next).ok_or_else(stamps_are_used_up)?;
         self.next += 1;
         Ok(stamp)
     }
+}
+
+fn stamps_are_used_up() -> Error {
+    Error::new(ErrorKind::Limit, "this process has made 2^40 nodes, as many as ids tell apart")
 }
 
 impl Graph {
@@ -291,10 +294,18 @@ impl Graph {
         if op == Op::Output && self.output != NONE {
             return Err(Error::new(ErrorKind::AlreadyExists, "the graph has an output already"));
         }
-        if self.free.is_empty() && self.slots.len() >= MAX_SLOTS {
-            return Err(Error::new(ErrorKind::Limit, format!("the graph holds {MAX_SLOTS} nodes, as many as it can")));
-        }
+        self.check_room(1)?;
         self.check_arguments(args, kwargs)
+    }
+
+    /// Whether so many more nodes fit; then making them does not fail for want of room.
+    pub(crate) fn check_room(&self, count: usize) -> Result<()> {
+        if self.len().saturating_add(count) > MAX_SLOTS {
+            let message = format!("a graph holds {MAX_SLOTS} nodes at most; this one would have more");
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        let stamps = NEXT_STAMP.load(Ordering::Relaxed).saturating_add(count as u64 + STAMP_BLOCK);
+        if stamps > MAX_STAMP { Err(stamps_are_used_up()) } else { Ok(()) }
     }
 
     /// Whether arguments may stand in this graph.

@@ -64,7 +64,8 @@ impl Namespace {
         self.names.get(&name).is_some_and(|state| state.used)
     }
 
-    fn create_legal_name(&mut self, symbols: &Symbols, candidate: Symbol) -> Symbol {
+    /// The same for a candidate that is legal already.
+    pub(crate) fn create_legal_name(&mut self, symbols: &Symbols, candidate: Symbol) -> Symbol {
         let text = symbols.text(candidate);
         let (base, number) = split_number(text).unwrap_or((text, None));
         let state = self.names.get(&candidate).copied().unwrap_or_default();
