@@ -17,13 +17,17 @@ pub mod graph;
 pub mod walk;
 pub mod node;
 pub mod node_edit;
+pub mod copy;
+pub mod lint;
 pub mod node_map;
 pub mod dtype;
 pub mod tensor_meta;
 pub mod value;
 pub mod meta;
 pub mod tensor;
+pub mod weights;
 pub mod buffer;
+pub mod stream;
 
 mod boundary;
 mod handle;

@@ -44,7 +44,7 @@ impl TensorRecord {
 }
 
 /// Memory of the caller's.
-struct Borrowed {
+pub(super) struct Borrowed {
     data: *const u8,
     length: usize,
     release: fxir_release,
@@ -58,6 +58,17 @@ struct Borrowed {
 unsafe impl Send for Borrowed {}
 // SAFETY: as above.
 unsafe impl Sync for Borrowed {}
+
+impl Borrowed {
+    /// Not ours to give back yet, lest a call that fails does it.
+    pub(super) fn new(data: *const c_void, length: usize, release: fxir_release, user_data: *mut c_void) -> Borrowed {
+        Borrowed { data: data.cast(), length, release, user_data, is_ours: AtomicBool::new(false) }
+    }
+
+    pub(super) fn now_ours(&self) {
+        self.is_ours.store(true, Ordering::Relaxed);
+    }
+}
 
 impl StorageBytes for Borrowed {
     fn bytes(&self) -> &[u8] {
@@ -111,8 +122,7 @@ pub unsafe extern "C" fn fxir_tensor_borrow(
         let tensor = Out::required(tensor, "tensor")?;
         input::bytes(data.cast(), length, "data")?;
         let mut meta = plain_meta(dtype, shape, rank)?;
-        let storage =
-            Arc::new(Borrowed { data: data.cast(), length, release, user_data, is_ours: AtomicBool::new(false) });
+        let storage = Arc::new(Borrowed::new(data, length, release, user_data));
         let shared: Arc<Storage> = storage.clone();
         let made = if strides.is_null() {
             Tensor::new(meta, shared, 0)?
@@ -122,7 +132,7 @@ pub unsafe extern "C" fn fxir_tensor_borrow(
             Tensor::strided(meta, shared, 0, strides)?
         };
         tensor.set_handle(TensorRecord::new(Arc::new(made)))?;
-        storage.is_ours.store(true, Ordering::Relaxed);
+        storage.now_ours();
         Ok(())
     })
 }
