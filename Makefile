@@ -21,9 +21,8 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 export PATH := $(CURDIR)/.venv/bin:$(PATH):$(HOME)/.cargo/bin
 MAKEFLAGS += --no-print-directory
 
-# Every leak is an error but what a global still points to when the program ends.
-comma := ,
-VALGRIND := valgrind;--quiet;--error-exitcode=99;--leak-check=full;--show-leak-kinds=definite$(comma)indirect$(comma)possible;--errors-for-leak-kinds=definite$(comma)indirect$(comma)possible;--num-callers=30;--suppressions=$(CURDIR)/tests/c/valgrind.supp
+# Every block that is left at the end is an error, but for those that the suppressions explain.
+VALGRIND := valgrind;--quiet;--error-exitcode=99;--leak-check=full;--show-leak-kinds=all;--errors-for-leak-kinds=all;--num-callers=40;--suppressions=$(CURDIR)/tests/c/valgrind.supp
 
 .PHONY: build demo examples test test-valgrind lint test-all bench header stage install clean setup
 

@@ -9,6 +9,7 @@
 # FXIR_NO_APT=1 leaves the system's packages alone.
 set -eu
 cd "$(dirname "$0")/.."
+PATH=$PWD/.venv/bin:$PATH
 cmake_needed=3.21
 
 say() { echo "setup: $*"; }
@@ -45,7 +46,7 @@ cmake_is_new_enough() {
 
 cmake_by_pip() {
     say "installing cmake by pip into .venv"
-    { python3 -m venv .venv && .venv/bin/python -m pip install --quiet --disable-pip-version-check cmake; } \
+    { python3 -m venv .venv && .venv/bin/python -m pip install --quiet --disable-pip-version-check 'cmake>=3.21,<4'; } \
         </dev/null || return 1
     hash -r 2>/dev/null || true
 }
