@@ -356,6 +356,15 @@
 /// A symbolic number: `text`.
 #define FXIR_VALUE_SYMBOLIC 8
 
+/// Two calls of modules are alike when the types of the modules are the same.
+#define FXIR_MATCH_MODULES_BY_TYPE 0
+
+/// Two calls of modules are alike when their paths are the same, as in torch 2.
+#define FXIR_MATCH_MODULES_BY_TARGET 1
+
+/// Two calls of modules are alike when types and all settings that are no tensors are the same.
+#define FXIR_MATCH_MODULES_BY_TYPE_AND_SETTINGS 2
+
 /// Arguments as they were when they were asked for: positional ones, keyword ones, or the one value
 /// of an attribute or an entry of meta. Nothing that is edited later changes it. Freed with
 /// `fxir_args_free`; everything that is read out of it lives until then.
@@ -367,6 +376,13 @@ typedef struct fxir_buffer fxir_buffer;
 /// Why a call failed. A call that fails stores one into `*error` when `error` is not NULL; whoever
 /// gets it frees it with `fxir_error_free`. It does not change, and any thread may read it.
 typedef struct fxir_error fxir_error;
+
+/// The matches of one pattern in one graph, as they were when they were found: for each node of the
+/// pattern the node of the graph that it met, with its name and op, or the argument that a
+/// placeholder took. Once a match was replaced, the nodes that it met are gone, and their numbers
+/// stale; what placeholders met is live. Freed with `fxir_matches_free`; everything that is read out
+/// of it lives until then.
+typedef struct fxir_matches fxir_matches;
 
 /// A module: a graph with its submodules, parameters and buffers, or a leaf that only its backend
 /// knows. A module with everything below it is one tree, and a handle may stand for any module of
@@ -387,6 +403,10 @@ typedef struct fxir_tensor fxir_tensor;
 /// What a node yielded when it was asked. Nothing that is edited later changes it. Freed with
 /// `fxir_values_free`; everything that is read out of it lives until then.
 typedef struct fxir_values fxir_values;
+
+/// Tensors by name, in an order: what a safetensors file holds, or what a call gives out. Any thread
+/// may use it. Freed with `fxir_weights_free`; the tensors share their bytes and outlive it.
+typedef struct fxir_weights fxir_weights;
 
 /// How a call ended. `FXIR_OK` is 0; every other value is a failure. Numbers are never renumbered,
 /// and later versions may add some: treat one you do not know as a failure.
@@ -537,6 +557,47 @@ typedef struct fxir_value {
 /// gone, with no lock held, on whatever thread that happens; it may call the library. Never called
 /// when the call that was to borrow failed. Must not throw or longjmp.
 typedef void (*fxir_release)(void *user_data, const void *data);
+
+/// Decides on a match: stores 1 into `*verdict` to keep it, 0 to reject it; it is 1 before the call.
+/// A match that is rejected claims no nodes, so that others may overlap it. Returns 0, or a code of
+/// its own that stops the whole call with `FXIR_CALLBACK`.
+///
+/// `matches` holds the one match, at index 0, and is dead once the callback returns. `module` is a
+/// view for reading only, and dead then too; any other use of that module on this thread is
+/// `FXIR_BUSY` meanwhile. Must not throw or longjmp.
+typedef int32_t (*fxir_match_filter)(void *user_data,
+                                     const struct fxir_module *module,
+                                     const struct fxir_matches *matches,
+                                     int32_t *verdict);
+
+/// How a pattern is compared with a graph. Make one with `fxir_match_options_init`; torch's options
+/// of these names.
+typedef struct fxir_match_options {
+    /// `sizeof(fxir_match_options)`, set by `fxir_match_options_init`.
+    size_t struct_size;
+    /// 1: the pattern's output must be the graph's. `fxir_replace_pattern` takes 0 only.
+    int32_t match_output;
+    /// 1: a placeholder of the pattern is met by a placeholder only, not by anything.
+    int32_t match_placeholder;
+    /// 1: keep matches that share a node; by default only the first is kept. `fxir_replace_pattern`
+    /// takes 0 only.
+    int32_t keep_overlapping_matches;
+    /// 1: a literal is met by any literal, though never by a node.
+    int32_t ignore_literals;
+    /// What makes two calls of modules alike: one of FXIR_MATCH_MODULES_*.
+    int32_t modules;
+    /// Must be 0.
+    int32_t reserved;
+    /// Decides on each match; NULL keeps all.
+    fxir_match_filter filter;
+    /// Passed to `filter`.
+    void *filter_data;
+} fxir_match_options;
+
+/// Takes the next `length` bytes of an output; they live until it returns. Returns 0, or a code of
+/// its own that stops the whole call with `FXIR_CALLBACK`. What it was given before stays given. It
+/// may use the library freely. Must not throw or longjmp.
+typedef int32_t (*fxir_write)(void *user_data, const void *data, size_t length);
 
 /// The call did what it says.
 #define FXIR_OK 0
@@ -1135,6 +1196,60 @@ fxir_status fxir_node_replace_input_with(struct fxir_module *module,
                                          fxir_node replacement,
                                          struct fxir_error **error);
 
+/// Copies the nodes of the graph of `source`, all but its output, into the graph of `module`, in
+/// order: to `position` (FXIR_AT_*) about `anchor`, placeholders to the placeholders. `given`, which
+/// may be NULL, says which nodes of `source` are not copied because another node of `module` stands
+/// for them. Names are made unique. The two modules may be of one tree, or one and the same.
+///
+/// `returned`, which may be NULL, gets what the output of `source` returned, as a snapshot with one
+/// item whose nodes are those of `module` (with none when there is no output); `map`, which may be
+/// NULL, gets which node became which. The caller frees both. When the call fails, the graph is as it
+/// was.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_INVALID_ARGUMENT, FXIR_LINT (`source` uses a node before its
+/// definition), FXIR_LIMIT. torch.fx: `Graph.graph_copy`.
+fxir_status fxir_graph_copy(struct fxir_module *module,
+                            const struct fxir_module *source,
+                            const struct fxir_node_pair *given,
+                            size_t given_count,
+                            int32_t position,
+                            fxir_node anchor,
+                            struct fxir_args **returned,
+                            struct fxir_node_map **map,
+                            struct fxir_error **error);
+
+/// Copies one node of the graph of `source` into the graph of `module`, to `position` (FXIR_AT_*)
+/// about `anchor`, with all that is known of it. `inputs` says which node of `module` stands for each
+/// node in its arguments; within one graph a node that is not named there stands for itself. The name
+/// is made unique. `copy` may be NULL.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_INVALID_ARGUMENT (nothing stands for an input), FXIR_ALREADY_EXISTS
+/// (a second output), FXIR_LIMIT. torch.fx: `Graph.node_copy`.
+fxir_status fxir_graph_node_copy(struct fxir_module *module,
+                                 const struct fxir_module *source,
+                                 fxir_node node,
+                                 const struct fxir_node_pair *inputs,
+                                 size_t inputs_count,
+                                 int32_t position,
+                                 fxir_node anchor,
+                                 fxir_node *copy,
+                                 struct fxir_error **error);
+
+/// Checks the graph of one module: placeholders come first, one output comes last, each node is
+/// defined before it is used, users are exact, names are legal and unique, and what call_module and
+/// get_attr name are members.
+///
+/// Statuses: FXIR_LINT; `fxir_error_node` and the message say which node breaks which rule. torch.fx:
+/// `Graph.lint`.
+fxir_status fxir_graph_lint(const struct fxir_module *module,
+                            struct fxir_error **error);
+
+/// Checks the module's graph and that of every graph module below it; the message begins with the
+/// path of the module that it is about.
+///
+/// Statuses: FXIR_LINT.
+fxir_status fxir_module_lint(const struct fxir_module *module, struct fxir_error **error);
+
 /// How many pairs; 0 when `map` is none.
 size_t fxir_node_map_count(const struct fxir_node_map *map);
 
@@ -1330,6 +1445,182 @@ int32_t fxir_tensor_shares_storage(const struct fxir_tensor *a, const struct fxi
 
 /// Frees a handle of a tensor. The bytes go with their last user. NULL and a dead handle do nothing.
 void fxir_tensor_free(struct fxir_tensor *tensor);
+
+/// Makes `*options` the defaults. Does nothing when it is NULL.
+void fxir_match_options_init(struct fxir_match_options *options);
+
+/// Finds every match of the graph of `pattern` in the graph of `module`, and changes nothing.
+///
+/// Placeholders of the pattern are met by anything, other nodes by nodes that do the same with the
+/// same arguments; only what the pattern returns may be used outside a match. `options` may be NULL
+/// for the defaults. The caller frees `*matches`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (the pattern has no output, or a node that nothing uses; unknown
+/// options), FXIR_LINT (a graph is not in order), FXIR_UNSUPPORTED (newer options), FXIR_CALLBACK.
+/// torch.fx: `SubgraphMatcher.match`.
+fxir_status fxir_match_pattern(const struct fxir_module *module,
+                               const struct fxir_module *pattern,
+                               const struct fxir_match_options *options,
+                               struct fxir_matches **matches,
+                               struct fxir_error **error);
+
+/// Replaces every match of the graph of `pattern` in the graph of `module` by the graph of
+/// `replacement`.
+///
+/// Placeholders of the two correspond by position, and so do the nodes they return. New nodes stand
+/// right before the first user of what they replace, and one that takes the place of a returned node
+/// takes over what was known of it. Members that the replacement's nodes name are copied over unless
+/// the module has one of that name; then submodules that nothing uses any more are deleted. The
+/// three modules may be of one tree. `options` and `matches` may be NULL; the caller frees
+/// `*matches`. When the call fails, nothing has changed.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (the pattern has no output, or a node that nothing uses; pattern
+/// and replacement differ in placeholders or returned nodes; unknown options), FXIR_LINT (a graph is
+/// not in order), FXIR_NOT_FOUND (the replacement names a member that neither module has),
+/// FXIR_UNSUPPORTED (newer options), FXIR_CALLBACK, FXIR_LIMIT. torch.fx:
+/// `replace_pattern_with_filters`.
+fxir_status fxir_replace_pattern(struct fxir_module *module,
+                                 const struct fxir_module *pattern,
+                                 const struct fxir_module *replacement,
+                                 const struct fxir_match_options *options,
+                                 struct fxir_matches **matches,
+                                 struct fxir_error **error);
+
+/// How many matches; 0 when `matches` is none.
+size_t fxir_matches_count(const struct fxir_matches *matches);
+
+/// The nodes of the pattern, in its order: fills `nodes` with as many as `capacity` allows and
+/// returns how many there are. `nodes` may be NULL when `capacity` is 0.
+size_t fxir_matches_pattern_nodes(const struct fxir_matches *matches,
+                                  fxir_node *nodes,
+                                  size_t capacity);
+
+/// The nodes of the graph from which a match was found upwards: those that the pattern returns and
+/// uses no further, in the pattern's order. Fills `nodes` with as many as `capacity` allows and
+/// returns how many there are. After a rewrite they are gone, and their numbers stale. torch.fx:
+/// `InternalMatch.anchors`.
+size_t fxir_matches_anchors(const struct fxir_matches *matches,
+                            size_t index,
+                            fxir_node *nodes,
+                            size_t capacity);
+
+/// The node of the graph that a node of the pattern met in the match at `index`; 0 when a placeholder
+/// took something else (`fxir_matches_argument`), or there is no such match or pattern node.
+fxir_node fxir_matches_node(const struct fxir_matches *matches,
+                            size_t index,
+                            fxir_node pattern_node);
+
+/// The name that this node had when the match was found; NULL when it met none.
+const char *fxir_matches_node_name(const struct fxir_matches *matches,
+                                   size_t index,
+                                   fxir_node pattern_node);
+
+/// The op (FXIR_OP_*) that this node had when the match was found; 0 when it met none.
+int32_t fxir_matches_node_op(const struct fxir_matches *matches,
+                             size_t index,
+                             fxir_node pattern_node);
+
+/// What a node of the pattern met, as an argument: a node, or the literal, list or the like that a
+/// placeholder took. NULL when there is nothing.
+const struct fxir_arg *fxir_matches_argument(const struct fxir_matches *matches,
+                                             size_t index,
+                                             fxir_node pattern_node);
+
+/// The nodes that took the place of the match at `index`, in the order of the replacement: fills
+/// `nodes` with as many as `capacity` allows and returns how many there are. 0 for matches that were
+/// only looked for. torch.fx: `ReplacedPatterns.replacements`.
+size_t fxir_matches_replacements(const struct fxir_matches *matches,
+                                 size_t index,
+                                 fxir_node *nodes,
+                                 size_t capacity);
+
+/// Frees a list of matches. NULL and a dead handle do nothing.
+void fxir_matches_free(struct fxir_matches *matches);
+
+/// Puts the graph in order: every node after what it uses, placeholders first, the output last.
+/// Stable: a graph that is in order does not change, and independent nodes keep their order.
+///
+/// Statuses: FXIR_LINT (nodes use each other in a circle; the message names them). torch.fx:
+/// `legalize_graph`.
+fxir_status fxir_legalize_graph(struct fxir_module *module, struct fxir_error **error);
+
+/// An empty set. The caller frees `*weights`.
+fxir_status fxir_weights_new(struct fxir_weights **weights, struct fxir_error **error);
+
+/// Opens a safetensors file by a memory map: no byte of a tensor is read or copied. The file must not
+/// be shortened or written into while its tensors live; replacing it by a rename is fine. The caller
+/// frees `*weights`.
+///
+/// Statuses: FXIR_IO, FXIR_PARSE (not a safetensors file, a tensor that leaves the file, a hole, a
+/// name twice), FXIR_UNSUPPORTED (a dtype that torch does not have), FXIR_INVALID_UTF8.
+fxir_status fxir_weights_open(const char *path,
+                              struct fxir_weights **weights,
+                              struct fxir_error **error);
+
+/// Reads a safetensors file that is in memory and stays the caller's: the tensors share it, and
+/// `release`, which may be NULL, is called with `user_data` after the last of them is gone. The
+/// caller frees `*weights`.
+///
+/// Statuses: FXIR_PARSE, FXIR_UNSUPPORTED.
+fxir_status fxir_weights_borrow(const void *data,
+                                size_t length,
+                                fxir_release release,
+                                void *user_data,
+                                struct fxir_weights **weights,
+                                struct fxir_error **error);
+
+/// Adds a tensor under a name, or puts it in the place of the one that has it. The bytes are shared,
+/// the caller keeps its handle.
+///
+/// Statuses: FXIR_INVALID_UTF8.
+fxir_status fxir_weights_set(struct fxir_weights *weights,
+                             const char *name,
+                             const struct fxir_tensor *tensor,
+                             struct fxir_error **error);
+
+/// How many tensors; 0 when `weights` is none.
+size_t fxir_weights_count(const struct fxir_weights *weights);
+
+/// The name of the tensor at `index`. The text lives until the set is freed; NULL when there is none.
+const char *fxir_weights_name(const struct fxir_weights *weights,
+                              size_t index);
+
+/// The tensor at `index`. The caller frees it with `fxir_tensor_free`.
+///
+/// Statuses: FXIR_OUT_OF_RANGE.
+fxir_status fxir_weights_tensor(const struct fxir_weights *weights,
+                                size_t index,
+                                struct fxir_tensor **tensor,
+                                struct fxir_error **error);
+
+/// The tensor of that name. The caller frees it with `fxir_tensor_free`.
+///
+/// Statuses: FXIR_NOT_FOUND, FXIR_INVALID_UTF8.
+fxir_status fxir_weights_get(const struct fxir_weights *weights,
+                             const char *name,
+                             struct fxir_tensor **tensor,
+                             struct fxir_error **error);
+
+/// Writes a safetensors file: beside its target and then renamed over it, so that a failure leaves
+/// what was there. Quantized tensors are written as their integers, tensors that lie otherwise
+/// row-major.
+///
+/// Statuses: FXIR_IO, FXIR_INVALID_ARGUMENT (a tensor without bytes), FXIR_UNSUPPORTED (a dtype that
+/// the format does not have), FXIR_LIMIT, FXIR_INVALID_UTF8.
+fxir_status fxir_weights_write(const struct fxir_weights *weights,
+                               const char *path,
+                               struct fxir_error **error);
+
+/// Writes the same bytes to a callback, piece by piece.
+///
+/// Statuses: FXIR_CALLBACK, and those of `fxir_weights_write` but FXIR_IO.
+fxir_status fxir_weights_write_to(const struct fxir_weights *weights,
+                                  fxir_write write,
+                                  void *user_data,
+                                  struct fxir_error **error);
+
+/// Frees a set. The bytes of its tensors go with their last user. NULL and a dead handle do nothing.
+void fxir_weights_free(struct fxir_weights *weights);
 
 /// The bytes. One NUL follows them, so that text can be used as a C string. Lives until the buffer
 /// is freed; NULL when `buffer` is none.
