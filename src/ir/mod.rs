@@ -5,6 +5,7 @@ mod copy;
 pub mod dtype;
 mod edit;
 pub mod error;
+mod fragment;
 pub mod graph;
 pub mod lint;
 pub mod module;

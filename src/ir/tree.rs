@@ -2,6 +2,7 @@
 
 use super::argument::Argument;
 use super::error::{Error, ErrorKind, Result};
+pub use super::fragment::Fragment;
 use super::graph::Graph;
 use super::module::{Attribute, Member, Members, Module, ModuleKind};
 use super::node::{NodeId, Op};
@@ -14,42 +15,27 @@ pub const MAX_MODULE_DEPTH: usize = 64;
 
 /// Names a module of one tree. Never reused: the id of a removed module stays dead.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct ModuleId(u32);
+pub struct ModuleId(pub(super) u32);
 
 /// A tree of modules. The root is always there.
 #[derive(Debug, Clone)]
 pub struct ModuleTree {
-    symbols: Arc<Symbols>,
-    modules: Vec<Option<Box<Module>>>,
-}
-
-/// A copy of a module with all below it that is not part of a tree yet.
-#[derive(Debug)]
-pub struct Fragment {
-    /// The first is the top; ids of submodules are places in here.
-    modules: Vec<Module>,
-    depth: usize,
-}
-
-impl Fragment {
-    /// How many levels of modules it has.
-    pub fn depth(&self) -> usize {
-        self.depth
-    }
+    pub(super) symbols: Arc<Symbols>,
+    pub(super) modules: Vec<Option<Box<Module>>>,
 }
 
 impl ModuleTree {
     /// A tree whose root is a graph module with an empty graph.
     pub fn new(type_name: &str) -> Self {
-        let symbols = Symbols::new();
+        ModuleTree::with_symbols(Symbols::new(), type_name)
+    }
+
+    /// The same with strings in a table that is there already, so that it can become a part of the
+    /// tree that owns the table: see [`ModuleTree::into_fragment`].
+    pub fn with_symbols(symbols: Arc<Symbols>, type_name: &str) -> Self {
         let graph = ModuleKind::Graph(Box::new(Graph::new(symbols.clone())));
         let root = Module::new(symbols.intern(type_name), graph);
         ModuleTree { symbols, modules: vec![Some(Box::new(root))] }
-    }
-
-    /// A tree of its own out of a copy made by [`ModuleTree::copy_out`] with these symbols.
-    pub fn from_fragment(symbols: Arc<Symbols>, fragment: Fragment) -> Self {
-        ModuleTree { symbols, modules: fragment.modules.into_iter().map(|module| Some(Box::new(module))).collect() }
     }
 
     /// The module that holds all others.
