@@ -38,3 +38,6 @@ mod input;
 mod module_handle;
 mod release;
 mod tree_cell;
+
+#[cfg(test)]
+mod tests;
