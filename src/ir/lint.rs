@@ -111,8 +111,7 @@ fn check_inputs(graph: &Graph, node: NodeId) -> Result<usize> {
             return;
         }
         // A few inputs are compared with each other; many go through a set.
-        let again = if seen.len() < 8 { seen.contains(&input) } else { !many.insert(input) || seen.contains(&input) };
-        if again {
+        if seen.contains(&input) || (seen.len() == 8 && !many.insert(input)) {
             return;
         }
         if seen.len() < 8 {
