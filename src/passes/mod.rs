@@ -1,5 +1,12 @@
 //! Transforms of a module, one a file, named as torch.fx names them. Knows `ir` and nothing else.
 
+pub mod fuse;
+mod in_order;
+pub mod insert;
 pub mod legalize;
+pub mod lift;
+pub mod lowering_attrs;
+pub mod partition;
+pub mod replace_target;
 pub mod subgraph_matcher;
 pub mod subgraph_rewriter;
