@@ -365,6 +365,18 @@
 /// Two calls of modules are alike when types and all settings that are no tensors are the same.
 #define FXIR_MATCH_MODULES_BY_TYPE_AND_SETTINGS 2
 
+/// A name that is taken gets a number: "fused_1".
+#define FXIR_TAKEN_NAME_NUMBERED 0
+
+/// A name that is taken is `FXIR_ALREADY_EXISTS`.
+#define FXIR_TAKEN_NAME_REFUSED 1
+
+/// Inputs stand in the order in which the region first uses them, as torch.fx has it.
+#define FXIR_INPUTS_BY_FIRST_USE 0
+
+/// Inputs stand in the order of the graph.
+#define FXIR_INPUTS_BY_GRAPH 1
+
 /// Arguments as they were when they were asked for: positional ones, keyword ones, or the one value
 /// of an attribute or an entry of meta. Nothing that is edited later changes it. Freed with
 /// `fxir_args_free`; everything that is read out of it lives until then.
@@ -593,6 +605,34 @@ typedef struct fxir_match_options {
     /// Passed to `filter`.
     void *filter_data;
 } fxir_match_options;
+
+/// How nodes are fused. Make one with `fxir_fuse_options_init`.
+typedef struct fxir_fuse_options {
+    /// `sizeof(fxir_fuse_options)`, set by `fxir_fuse_options_init`.
+    size_t struct_size;
+    /// The order of the inputs: one of FXIR_INPUTS_*.
+    int32_t inputs;
+    /// 1: a single output is returned in a tuple too, and taken out of it by a getitem.
+    int32_t always_return_tuple;
+    /// What happens when the name is taken: one of FXIR_TAKEN_NAME_*.
+    int32_t taken_name;
+    /// Must be 0.
+    int32_t reserved;
+    /// The type name of the new module; NULL for its own name, as in torch.
+    const char *class_name;
+} fxir_fuse_options;
+
+/// How a module is serialized. Make one with `fxir_serialize_options_init`.
+typedef struct fxir_serialize_options {
+    /// `sizeof(fxir_serialize_options)`, set by `fxir_serialize_options_init`.
+    size_t struct_size;
+    /// Spaces a level, one line an entry, as Python's `json.dumps(indent=...)`; 0: one line, no
+    /// spaces. At most 64.
+    int32_t indent;
+    /// 1: nodes of which it is not known that they yield one tensor are written without metadata;
+    /// 0: such a node is an error, as in torch.
+    int32_t allow_missing_meta;
+} fxir_serialize_options;
 
 /// Takes the next `length` bytes of an output; they live until it returns. Returns 0, or a code of
 /// its own that stops the whole call with `FXIR_CALLBACK`. What it was given before stays given. It
@@ -1537,12 +1577,175 @@ size_t fxir_matches_replacements(const struct fxir_matches *matches,
 /// Frees a list of matches. NULL and a dead handle do nothing.
 void fxir_matches_free(struct fxir_matches *matches);
 
+/// Makes `*options` the defaults. Does nothing when it is NULL.
+void fxir_fuse_options_init(struct fxir_fuse_options *options);
+
+/// Moves a set of nodes into a graph module of their own, called `name`, and puts one call of it in
+/// their place. Its inputs are the nodes outside that are used inside; its outputs the nodes inside
+/// that are used outside, in graph order: one is the call itself, several are taken out of it by
+/// `_operator.getitem`. The members that the nodes name are copied along, tensors shared. The nodes
+/// in the new module have the names of those they were copied from.
+///
+/// `options` may be NULL for the defaults. `call`, which may be NULL, gets the node that calls the
+/// new module; its target is the module's path. `fused`, which may be NULL, gets a handle of the new
+/// module, which the caller frees.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (no node; a placeholder or the output among them; nothing outside
+/// uses them; a path leaves them and comes back, so that the call would be on a cycle),
+/// FXIR_STALE_NODE, FXIR_ALREADY_EXISTS, FXIR_LINT, FXIR_UNSUPPORTED (newer options),
+/// FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `fuse_as_graphmodule`, `insert_subgm` and `erase_nodes`.
+fxir_status fxir_fuse_as_graphmodule(struct fxir_module *module,
+                                     const fxir_node *nodes,
+                                     size_t nodes_count,
+                                     const char *name,
+                                     const struct fxir_fuse_options *options,
+                                     fxir_node *call,
+                                     struct fxir_module **fused,
+                                     struct fxir_error **error);
+
+/// Makes a copy of `submodule` a member called `name`, calls it with `inputs`, and lets whatever used
+/// one of `outputs` use what the call returns: the call itself for one output, unless the submodule
+/// returns a tuple; `_operator.getitem` nodes for several. They take over what was known of the nodes
+/// that they stand for, which stay for the caller to erase. The graph is in order afterwards.
+///
+/// `taken_name` is one of FXIR_TAKEN_NAME_*. `call`, which may be NULL, gets the new call; its target
+/// is the path under which the submodule stands.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (other numbers of inputs or outputs than the submodule has, an
+/// input that needs one of the outputs), FXIR_STALE_NODE, FXIR_ALREADY_EXISTS, FXIR_LINT,
+/// FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `insert_subgm`.
+fxir_status fxir_insert_subgm(struct fxir_module *module,
+                              const struct fxir_module *submodule,
+                              const char *name,
+                              const fxir_node *inputs,
+                              size_t inputs_count,
+                              const fxir_node *outputs,
+                              size_t outputs_count,
+                              int32_t taken_name,
+                              fxir_node *call,
+                              struct fxir_error **error);
+
+/// Makes a module of its own out of the graph of `subgraph`, with those members of `module` that its
+/// call_module and get_attr nodes name, under the same paths; tensors are shared. `class_name` may be
+/// NULL for "GraphModule". The caller frees `*lifted`.
+///
+/// Statuses: FXIR_NOT_FOUND (a node names a member that `module` does not have; `fxir_error_node`
+/// says which), FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `lift_subgraph_as_module`.
+fxir_status fxir_lift_subgraph_as_module(const struct fxir_module *module,
+                                         const struct fxir_module *subgraph,
+                                         const char *class_name,
+                                         struct fxir_module **lifted,
+                                         struct fxir_error **error);
+
+/// Whether a set of nodes can become one without a cycle, that is, whether no path leaves it and
+/// comes back: stores 1 or 0 into `*valid`.
+///
+/// Statuses: FXIR_STALE_NODE. torch.fx: `validate_partition`.
+fxir_status fxir_validate_partition(const struct fxir_module *module,
+                                    const fxir_node *nodes,
+                                    size_t nodes_count,
+                                    int32_t *valid,
+                                    struct fxir_error **error);
+
 /// Puts the graph in order: every node after what it uses, placeholders first, the output last.
 /// Stable: a graph that is in order does not change, and independent nodes keep their order.
 ///
 /// Statuses: FXIR_LINT (nodes use each other in a circle; the message names them). torch.fx:
 /// `legalize_graph`.
 fxir_status fxir_legalize_graph(struct fxir_module *module, struct fxir_error **error);
+
+/// Makes every node of `old_op` (FXIR_OP_*) that has `old_target` a node of `new_op` with
+/// `new_target`. Names, arguments, users and metadata stay. `replaced`, which may be NULL, gets how
+/// many nodes there were.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (no op; placeholders and outputs have places of their own; a node
+/// that the new op does not fit), FXIR_NOT_FOUND (the module has no such member), FXIR_INVALID_UTF8.
+/// torch.fx: `replace_target_nodes_with`.
+fxir_status fxir_replace_target_nodes_with(struct fxir_module *module,
+                                           int32_t old_op,
+                                           const char *old_target,
+                                           int32_t new_op,
+                                           const char *new_target,
+                                           size_t *replaced,
+                                           struct fxir_error **error);
+
+/// Tells each node that calls a leaf, here and in the graph modules that are called, what the leaf
+/// is: its meta gets a dict `attrs_for_lowering` of the leaf's type (`name`), its settings as they
+/// are, and its tensors by their path from the module whose node it is. Of the types that torch 1.12
+/// knows, just the attributes that it takes are told. With `strict` 1 a type that it does not know is
+/// refused, as torch does; with 0 all its attributes are told. `nodes`, which may be NULL, gets how
+/// many nodes there were.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT, FXIR_UNSUPPORTED (a type that torch does not know),
+/// FXIR_NOT_FOUND (a node calls what is no module). torch.fx: `lift_lowering_attrs_to_nodes`.
+fxir_status fxir_lift_lowering_attrs_to_nodes(struct fxir_module *module,
+                                              int32_t strict,
+                                              size_t *nodes,
+                                              struct fxir_error **error);
+
+/// Makes `*options` the defaults. Does nothing when it is NULL.
+void fxir_serialize_options_init(struct fxir_serialize_options *options);
+
+/// Loads a network that torch's `serialize_module` (torch 1.12.1) or `fxir_module_save_json` wrote:
+/// the JSON file, and the safetensors file with its weights, which is mapped, so that no weight is
+/// read or copied. The weights file must not be shortened or written into while its tensors live;
+/// replacing it by a rename is fine. `weights_path` may be NULL: then the tensors have metadata only.
+/// The caller frees `*module`.
+///
+/// Statuses: FXIR_IO, FXIR_PARSE (with the line and column), FXIR_LIMIT (nested too deep),
+/// FXIR_NOT_FOUND (a tensor is missing from the weights), FXIR_INVALID_UTF8, FXIR_UNSUPPORTED.
+fxir_status fxir_module_load_json(const char *json_path,
+                                  const char *weights_path,
+                                  struct fxir_module **module,
+                                  struct fxir_error **error);
+
+/// Reads such a JSON that is in memory, `length` bytes at `json`. `weights`, which may be NULL, holds
+/// its tensors, whose bytes are shared. The caller frees `*module`.
+///
+/// Statuses: FXIR_PARSE (with the line and column), FXIR_LIMIT (nested too deep), FXIR_NOT_FOUND (a
+/// tensor is missing from the weights), FXIR_UNSUPPORTED.
+fxir_status fxir_module_read_json(const char *json,
+                                  size_t length,
+                                  const struct fxir_weights *weights,
+                                  struct fxir_module **module,
+                                  struct fxir_error **error);
+
+/// Serializes a module as torch's `serialize_module` does: the JSON, and the tensors that it names,
+/// in the order in which torch's serializer finds them. `weights` may be NULL. The caller frees both;
+/// the tensors share their bytes with the module.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (metadata of a node is missing, two tensors get one name),
+/// FXIR_UNSUPPORTED (an argument that JSON cannot hold: a slice, a device, inf; newer options),
+/// FXIR_NOT_FOUND (a node names what is no member). torch.fx: `serialize_module`.
+fxir_status fxir_module_serialize(const struct fxir_module *module,
+                                  const struct fxir_serialize_options *options,
+                                  struct fxir_buffer **json,
+                                  struct fxir_weights **weights,
+                                  struct fxir_error **error);
+
+/// Serializes a module to a callback, piece by piece; else as `fxir_module_serialize`. Everything is
+/// checked before the first piece.
+///
+/// Statuses: FXIR_CALLBACK, and those of `fxir_module_serialize`.
+fxir_status fxir_module_serialize_to(const struct fxir_module *module,
+                                     const struct fxir_serialize_options *options,
+                                     fxir_write write,
+                                     void *user_data,
+                                     struct fxir_weights **weights,
+                                     struct fxir_error **error);
+
+/// Serializes a module into two files: the JSON, and a safetensors file with its weights
+/// (`weights_path` may be NULL to write none). Each is written beside its target and then renamed
+/// over it, the JSON last, so that a call that fails leaves no half of a file; a module that was
+/// loaded from these very files can be written back to them.
+///
+/// Statuses: FXIR_IO, FXIR_INVALID_UTF8, and those of `fxir_module_serialize` and
+/// `fxir_weights_write`.
+fxir_status fxir_module_save_json(const struct fxir_module *module,
+                                  const char *json_path,
+                                  const char *weights_path,
+                                  const struct fxir_serialize_options *options,
+                                  struct fxir_error **error);
 
 /// An empty set. The caller frees `*weights`.
 fxir_status fxir_weights_new(struct fxir_weights **weights, struct fxir_error **error);

@@ -2,10 +2,15 @@
 
 use super::boundary;
 use super::error::fxir_error;
+use super::graph::op;
+use super::input::{self, Out};
 use super::module::fxir_module;
-use super::module_handle::write_graph;
+use super::module_handle::{write, write_graph};
 use super::status::*;
 use crate::passes::legalize::legalize;
+use crate::passes::lowering_attrs::lift_lowering_attrs_to_nodes;
+use crate::passes::replace_target::replace_target_nodes_with;
+use std::ffi::c_char;
 
 /// Puts the graph in order: every node after what it uses, placeholders first, the output last.
 /// Stable: a graph that is in order does not change, and independent nodes keep their order.
@@ -15,4 +20,59 @@ use crate::passes::legalize::legalize;
 #[no_mangle]
 pub unsafe extern "C" fn fxir_legalize_graph(module: *mut fxir_module, error: *mut *mut fxir_error) -> fxir_status {
     boundary::status(error, || write_graph(module, |graph| Ok(legalize(graph)?)))
+}
+
+/// Makes every node of `old_op` (FXIR_OP_*) that has `old_target` a node of `new_op` with
+/// `new_target`. Names, arguments, users and metadata stay. `replaced`, which may be NULL, gets how
+/// many nodes there were.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (no op; placeholders and outputs have places of their own; a node
+/// that the new op does not fit), FXIR_NOT_FOUND (the module has no such member), FXIR_INVALID_UTF8.
+/// torch.fx: `replace_target_nodes_with`.
+#[no_mangle]
+pub unsafe extern "C" fn fxir_replace_target_nodes_with(
+    module: *mut fxir_module,
+    old_op: i32,
+    old_target: *const c_char,
+    new_op: i32,
+    new_target: *const c_char,
+    replaced: *mut usize,
+    error: *mut *mut fxir_error,
+) -> fxir_status {
+    boundary::status(error, || {
+        let replaced = Out::optional(replaced);
+        let (old_op, new_op) = (op(old_op)?, op(new_op)?);
+        let old_target = input::text(old_target, "old_target")?;
+        let new_target = input::text(new_target, "new_target")?;
+        let count = write(module, |tree, id| {
+            Ok(replace_target_nodes_with(tree, id, old_op, old_target, new_op, new_target)?)
+        })?;
+        replaced.set(count);
+        Ok(())
+    })
+}
+
+/// Tells each node that calls a leaf, here and in the graph modules that are called, what the leaf
+/// is: its meta gets a dict `attrs_for_lowering` of the leaf's type (`name`), its settings as they
+/// are, and its tensors by their path from the module whose node it is. Of the types that torch 1.12
+/// knows, just the attributes that it takes are told. With `strict` 1 a type that it does not know is
+/// refused, as torch does; with 0 all its attributes are told. `nodes`, which may be NULL, gets how
+/// many nodes there were.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT, FXIR_UNSUPPORTED (a type that torch does not know),
+/// FXIR_NOT_FOUND (a node calls what is no module). torch.fx: `lift_lowering_attrs_to_nodes`.
+#[no_mangle]
+pub unsafe extern "C" fn fxir_lift_lowering_attrs_to_nodes(
+    module: *mut fxir_module,
+    strict: i32,
+    nodes: *mut usize,
+    error: *mut *mut fxir_error,
+) -> fxir_status {
+    boundary::status(error, || {
+        let nodes = Out::optional(nodes);
+        let strict = input::flag(strict, "strict")?;
+        let count = write(module, |tree, id| Ok(lift_lowering_attrs_to_nodes(tree, id, strict)?))?;
+        nodes.set(count);
+        Ok(())
+    })
 }

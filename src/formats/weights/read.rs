@@ -84,6 +84,13 @@ impl Weights {
     }
 }
 
+/// Of two tensors with one name, the later stays.
+impl FromIterator<(Arc<str>, Arc<Tensor>)> for Weights {
+    fn from_iter<I: IntoIterator<Item = (Arc<str>, Arc<Tensor>)>>(tensors: I) -> Self {
+        Weights { tensors: tensors.into_iter().collect(), metadata: HashMap::new() }
+    }
+}
+
 impl IntoIterator for Weights {
     type Item = (Arc<str>, Arc<Tensor>);
     type IntoIter = indexmap::map::IntoIter<Arc<str>, Arc<Tensor>>;
