@@ -377,6 +377,13 @@
 /// Inputs stand in the order of the graph.
 #define FXIR_INPUTS_BY_GRAPH 1
 
+/// Each tensor counts in its own dtype.
+#define FXIR_SIZE_IN_OWN_DTYPE 0
+
+/// As torch.fx counts: parameters as if they had the dtype of the node's output, and every element
+/// whole bytes.
+#define FXIR_SIZE_IN_DTYPE_OF_OUTPUT 1
+
 /// Arguments as they were when they were asked for: positional ones, keyword ones, or the one value
 /// of an attribute or an entry of meta. Nothing that is edited later changes it. Freed with
 /// `fxir_args_free`; everything that is read out of it lives until then.
@@ -621,6 +628,31 @@ typedef struct fxir_fuse_options {
     /// The type name of the new module; NULL for its own name, as in torch.
     const char *class_name;
 } fxir_fuse_options;
+
+/// What counts as dead. Make one with `fxir_dead_code_options_init`.
+typedef struct fxir_dead_code_options {
+    /// `sizeof(fxir_dead_code_options)`, set by `fxir_dead_code_options_init`.
+    size_t struct_size;
+    /// 1: random operators may go; by default they stay, as the others would draw other numbers.
+    int32_t random_is_pure;
+    /// Must be 0.
+    int32_t reserved;
+    /// Decides alone which nodes are impure, and so stay though nothing uses them: its verdict is 1
+    /// for an impure node. Asked about unused nodes only, each once. NULL: the library decides.
+    fxir_node_filter is_impure;
+    /// Passed to `is_impure`.
+    void *is_impure_data;
+} fxir_dead_code_options;
+
+/// How many bytes a node takes. torch.fx: `size_bytes`.
+typedef struct fxir_node_size {
+    /// The node.
+    fxir_node node;
+    /// What it yields, all tensors of a tuple or list together.
+    uint64_t output_bytes;
+    /// The same and the parameters of the module that it calls.
+    uint64_t total_bytes;
+} fxir_node_size;
 
 /// How a module is serialized. Make one with `fxir_serialize_options_init`.
 typedef struct fxir_serialize_options {
@@ -1684,6 +1716,45 @@ fxir_status fxir_lift_lowering_attrs_to_nodes(struct fxir_module *module,
                                               struct fxir_error **error);
 
 /// Makes `*options` the defaults. Does nothing when it is NULL.
+void fxir_dead_code_options_init(struct fxir_dead_code_options *options);
+
+/// Erases every node that nothing uses, and then what only those used, unless it is impure:
+/// placeholders and the output, in-place operators, calls with `out=`, asserts and other side
+/// effects, calls of graph modules that hold such nodes. Members that are no longer used stay: see
+/// `fxir_module_delete_all_unused_submodules`. `options` may be NULL for the defaults; `erased`, which
+/// may be NULL, gets how many nodes there were.
+///
+/// Statuses: FXIR_CALLBACK, FXIR_INVALID_ARGUMENT (a verdict that is neither 0 nor 1),
+/// FXIR_UNSUPPORTED (newer options). torch.fx: `Graph.eliminate_dead_code`.
+fxir_status fxir_eliminate_dead_code(struct fxir_module *module,
+                                     const struct fxir_dead_code_options *options,
+                                     size_t *erased,
+                                     struct fxir_error **error);
+
+/// How many bytes one node takes; `counting` is one of FXIR_SIZE_IN_*.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_NOT_FOUND (it is not known what the node yields),
+/// FXIR_UNSUPPORTED (a size is symbolic), FXIR_INVALID_ARGUMENT. torch.fx: `get_size_of_node`.
+fxir_status fxir_get_size_of_node(const struct fxir_module *module,
+                                  fxir_node node,
+                                  int32_t counting,
+                                  struct fxir_node_size *size,
+                                  struct fxir_error **error);
+
+/// How many bytes each node but the output takes, in graph order; `counting` is one of
+/// FXIR_SIZE_IN_*. Fills `sizes` with as many as `capacity` allows; `count`, which may be NULL, gets
+/// how many there are. `sizes` may be NULL when `capacity` is 0.
+///
+/// Statuses: FXIR_NOT_FOUND (it is not known what a node yields; `fxir_error_node` says which),
+/// FXIR_UNSUPPORTED (a size is symbolic), FXIR_INVALID_ARGUMENT. torch.fx: `get_size_of_all_nodes`.
+fxir_status fxir_get_size_of_all_nodes(const struct fxir_module *module,
+                                       int32_t counting,
+                                       struct fxir_node_size *sizes,
+                                       size_t capacity,
+                                       size_t *count,
+                                       struct fxir_error **error);
+
+/// Makes `*options` the defaults. Does nothing when it is NULL.
 void fxir_serialize_options_init(struct fxir_serialize_options *options);
 
 /// Loads a network that torch's `serialize_module` (torch 1.12.1) or `fxir_module_save_json` wrote:
@@ -1746,6 +1817,14 @@ fxir_status fxir_module_save_json(const struct fxir_module *module,
                                   const char *weights_path,
                                   const struct fxir_serialize_options *options,
                                   struct fxir_error **error);
+
+/// The graph as a table, one line a node: opcode, name, target, args, kwargs. Functions are told by
+/// their qualified names. The caller frees `*table`.
+///
+/// torch.fx: `Graph.print_tabular`.
+fxir_status fxir_graph_print_tabular(const struct fxir_module *module,
+                                     struct fxir_buffer **table,
+                                     struct fxir_error **error);
 
 /// An empty set. The caller frees `*weights`.
 fxir_status fxir_weights_new(struct fxir_weights **weights, struct fxir_error **error);

@@ -1,0 +1,112 @@
+//! Dead code elimination, with the caller's word on what is impure.
+
+use super::boundary;
+use super::error::{fxir_error, Failure, Outcome};
+use super::input::{self, Out};
+use super::module::fxir_module;
+use super::module_handle;
+use super::node_edit::fxir_node_filter;
+use super::status::*;
+use crate::ir::{Error, ErrorKind, ModuleId, ModuleTree, NodeId};
+use crate::passes::dead_code::{erase_dead_code, find_dead_code};
+use crate::passes::purity::{Purity, PurityOptions};
+use std::ffi::c_void;
+
+/// What counts as dead. Make one with `fxir_dead_code_options_init`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct fxir_dead_code_options {
+    /// `sizeof(fxir_dead_code_options)`, set by `fxir_dead_code_options_init`.
+    pub struct_size: usize,
+    /// 1: random operators may go; by default they stay, as the others would draw other numbers.
+    pub random_is_pure: i32,
+    /// Must be 0.
+    pub reserved: i32,
+    /// Decides alone which nodes are impure, and so stay though nothing uses them: its verdict is 1
+    /// for an impure node. Asked about unused nodes only, each once. NULL: the library decides.
+    pub is_impure: fxir_node_filter,
+    /// Passed to `is_impure`.
+    pub is_impure_data: *mut c_void,
+}
+
+/// Makes `*options` the defaults. Does nothing when it is NULL.
+#[no_mangle]
+pub unsafe extern "C" fn fxir_dead_code_options_init(options: *mut fxir_dead_code_options) {
+    if !options.is_null() {
+        options.write(defaults());
+    }
+}
+
+fn defaults() -> fxir_dead_code_options {
+    fxir_dead_code_options {
+        struct_size: size_of::<fxir_dead_code_options>(),
+        random_is_pure: 0,
+        reserved: 0,
+        is_impure: None,
+        is_impure_data: std::ptr::null_mut(),
+    }
+}
+
+/// Erases every node that nothing uses, and then what only those used, unless it is impure:
+/// placeholders and the output, in-place operators, calls with `out=`, asserts and other side
+/// effects, calls of graph modules that hold such nodes. Members that are no longer used stay: see
+/// `fxir_module_delete_all_unused_submodules`. `options` may be NULL for the defaults; `erased`, which
+/// may be NULL, gets how many nodes there were.
+///
+/// Statuses: FXIR_CALLBACK, FXIR_INVALID_ARGUMENT (a verdict that is neither 0 nor 1),
+/// FXIR_UNSUPPORTED (newer options). torch.fx: `Graph.eliminate_dead_code`.
+#[no_mangle]
+pub unsafe extern "C" fn fxir_eliminate_dead_code(
+    module: *mut fxir_module,
+    options: *const fxir_dead_code_options,
+    erased: *mut usize,
+    error: *mut *mut fxir_error,
+) -> fxir_status {
+    boundary::status(error, || {
+        let erased = Out::optional(erased);
+        let options = match options.is_null() {
+            true => defaults(),
+            false => input::options(options, "options")?,
+        };
+        if options.reserved != 0 {
+            return Err(Failure::new(FXIR_INVALID_ARGUMENT, "`options.reserved` is not 0"));
+        }
+        let random_is_impure = !input::flag(options.random_is_pure, "options.random_is_pure")?;
+        let module = module_handle::module(module)?;
+        let plan = module.lock_plan()?;
+        let dead = match options.is_impure {
+            None => {
+                let mut purity = Purity::new(&plan, PurityOptions { random_is_impure });
+                let mut is_impure = |_: &ModuleTree, module: ModuleId, node: NodeId| purity.is_impure(module, node);
+                find_dead_code(&plan, module.id(), Some(&mut is_impure))?
+            }
+            Some(filter) => {
+                let mut failure = None;
+                let ask = |node: NodeId| -> Outcome<bool> {
+                    let mut verdict = 1;
+                    let code = module.call_with_view(&plan, |view| {
+                        filter(options.is_impure_data, view, node.to_bits(), &raw mut verdict)
+                    })?;
+                    match code {
+                        0 => input::flag(verdict, "verdict"),
+                        code => Err(Failure::callback(code)),
+                    }
+                };
+                let mut is_impure = |_: &ModuleTree, _: ModuleId, node: NodeId| {
+                    ask(node).map_err(|found| {
+                        failure = Some(found);
+                        Error::new(ErrorKind::Callback(0), "the callback stopped the pass")
+                    })
+                };
+                let found = find_dead_code(&plan, module.id(), Some(&mut is_impure));
+                match failure {
+                    Some(failure) => return Err(failure),
+                    None => found?,
+                }
+            }
+        };
+        erase_dead_code(&mut *plan.write()?, module.id(), &dead)?;
+        erased.set(dead.len());
+        Ok(())
+    })
+}
