@@ -1,12 +1,16 @@
 //! Transforms of a module, one a file, named as torch.fx names them. Knows `ir` and nothing else.
 
+pub mod dead_code;
 pub mod fuse;
 mod in_order;
 pub mod insert;
 pub mod legalize;
 pub mod lift;
 pub mod lowering_attrs;
+pub mod node_size;
 pub mod partition;
+pub mod purity;
 pub mod replace_target;
+mod side_effects;
 pub mod subgraph_matcher;
 pub mod subgraph_rewriter;

@@ -1,0 +1,175 @@
+//! What is impure, kind by kind.
+
+use super::*;
+use crate::ir::{Args, At, Attribute, Kwargs, NewModule};
+
+fn options(random_is_impure: bool) -> PurityOptions {
+    PurityOptions { random_is_impure }
+}
+
+/// Whether one node, in a module with `act` (GELU), is impure.
+fn judge(op: Op, target: &str, args: &[Argument], kwargs: &[(&str, Argument)], random: bool) -> bool {
+    let mut tree = ModuleTree::new("Net");
+    let root = tree.root();
+    tree.add_module(root, "act", "torch.nn.modules.activation.GELU", NewModule::Leaf).unwrap();
+    let graph = tree.graph_mut(root).unwrap();
+    let kwargs: Kwargs = kwargs.iter().map(|(key, value)| (graph.symbols().intern(key), value.clone())).collect();
+    let node = graph.create_node(At::Default, op, target, Args::from(args), kwargs, None).unwrap();
+    Purity::new(&tree, options(random)).is_impure(root, node).unwrap()
+}
+
+fn function_is_impure(target: &str) -> bool {
+    judge(Op::CallFunction, target, &[], &[], true)
+}
+
+#[test]
+fn functions_by_name() {
+    for impure in [
+        "_operator.iadd",
+        "_operator.imatmul",
+        "_operator.setitem",
+        "operator.ior",
+        "torch.relu_",
+        "torch.ops.aten.add_.Tensor",
+        "torch.ops.aten.resize_.default",
+        "torch.ops.aten.__ior__.Scalar",
+        "torch.ops.aten.add.out",
+        "torch.ops.aten.sum.IntList_out",
+        "torch.ops.aten.topk.values",
+        "torch.ops.aten.sort.int",
+        "torch.ops.aten._native_batch_norm_legit.default",
+        "torch.ops.aten._assert_async.msg",
+        "torch._assert",
+        "torch.ops.profiler._record_function_enter_new.default",
+        "torch.ops._c10d_functional.wait_tensor.default",
+        "torch.manual_seed",
+        "torch.ops.aten.rand_like.default",
+        "torch.nn.functional.dropout",
+        "torch.rand",
+        "builtins.print",
+    ] {
+        assert!(function_is_impure(impure), "{impure}");
+    }
+    for pure in [
+        "_operator.add",
+        "_operator.and_",
+        "_operator.is_",
+        "_operator.invert",
+        "_operator.index",
+        "torch.ops.aten.add.Tensor",
+        "torch.ops.aten.sort.default",
+        "torch.ops.aten._native_batch_norm_legit.no_stats",
+        "torch.ops.aten.max.dim",
+        "torch.ops.aten.relu",
+        "torch.nn.functional.relu",
+        "torch._C._nn.gelu",
+        "builtins.getattr",
+        "mine.rand",
+    ] {
+        assert!(!function_is_impure(pure), "{pure}");
+    }
+}
+
+#[test]
+fn methods_by_name() {
+    let is_impure = |target| judge(Op::CallMethod, target, &[], &[], true);
+    for impure in ["mul_", "requires_grad_", "__setitem__", "__iadd__", "append", "bernoulli"] {
+        assert!(is_impure(impure), "{impure}");
+    }
+    for pure in ["mul", "sort", "__getitem__", "__invert__", "__add__", "_"] {
+        assert!(!is_impure(pure), "{pure}");
+    }
+}
+
+#[test]
+fn random_operators_when_the_caller_says_so() {
+    for target in ["torch.ops.aten.rand_like.default", "torch.dropout", "torch.nn.functional.gumbel_softmax"] {
+        assert!(judge(Op::CallFunction, target, &[], &[], true), "{target}");
+        assert!(!judge(Op::CallFunction, target, &[], &[], false), "{target}");
+    }
+    assert!(!judge(Op::CallMethod, "multinomial", &[], &[], false));
+    assert!(judge(Op::CallMethod, "random_", &[], &[], false));
+}
+
+/// Faults 25 and 26.
+#[test]
+fn arguments_that_are_written_to() {
+    let yes = Argument::Bool(true);
+    let no = Argument::Bool(false);
+    let relu = "torch.nn.functional.relu";
+    let with = |target, args: &[Argument], kwargs: &[(&str, Argument)]| judge(Op::CallFunction, target, args, kwargs, true);
+    assert!(with(relu, &[], &[("inplace", yes.clone())]));
+    assert!(!with(relu, &[], &[("inplace", no.clone())]));
+    assert!(with(relu, &[Argument::None, yes.clone()], &[]));
+    assert!(!with(relu, &[Argument::None, no], &[]));
+    assert!(!with("mine.relu", &[Argument::None, yes], &[]));
+    assert!(with("torch.add", &[], &[("out", Argument::List([].into()))]));
+    assert!(!with("torch.add", &[], &[("out", Argument::None)]));
+}
+
+/// Faults 27 and 28.
+#[test]
+fn modules_by_what_they_are() {
+    let mut tree = ModuleTree::new("Net");
+    let root = tree.root();
+    let flag = |value| Attribute::Value(Argument::Bool(value));
+    for (path, type_name, settings) in [
+        ("marked", "my.Module", vec![("_is_impure", true)]),
+        ("relu", "torch.nn.modules.activation.ReLU", vec![("inplace", true)]),
+        ("relu_out", "torch.nn.modules.activation.ReLU", vec![("inplace", false)]),
+        ("drop", "torch.nn.modules.dropout.Dropout", vec![]),
+        ("drop_eval", "torch.nn.modules.dropout.Dropout", vec![("training", false)]),
+        ("norm", "torch.nn.modules.batchnorm.BatchNorm2d", vec![]),
+        ("norm_training", "torch.nn.modules.batchnorm.BatchNorm2d", vec![("training", true)]),
+        ("other", "my.Dropout", vec![]),
+    ] {
+        let leaf = tree.add_module(root, path, type_name, NewModule::Leaf).unwrap();
+        for (name, value) in settings {
+            tree.set_attribute(leaf, name, flag(value)).unwrap();
+        }
+    }
+    // A graph module is as pure as what it holds, however deep.
+    for (path, method) in [("pure", "abs"), ("impure", "abs_")] {
+        let outer = tree.add_module(root, path, "Outer", NewModule::Graph).unwrap();
+        let inner = tree.add_module(outer, "inner", "Inner", NewModule::Graph).unwrap();
+        for (module, op, target) in [(inner, Op::CallMethod, method), (outer, Op::CallModule, "inner")] {
+            let graph = tree.graph_mut(module).unwrap();
+            let x = graph.placeholder("x").unwrap();
+            let args = Args::from_iter([Argument::Node(x)]);
+            let y = graph.create_node(At::Default, op, target, args, vec![], None).unwrap();
+            graph.output(Argument::Node(y)).unwrap();
+        }
+    }
+    tree.add_module(root, "holder", "Holder", NewModule::Holder).unwrap();
+    let expected = [
+        ("marked", true),
+        ("relu", true),
+        ("relu_out", false),
+        ("drop", true),
+        ("drop_eval", false),
+        ("norm", false),
+        ("norm_training", true),
+        ("other", false),
+        ("pure", false),
+        ("impure", true),
+        ("impure.inner", true),
+        ("holder", true),
+        ("missing", true),
+    ];
+    let graph = tree.graph_mut(root).unwrap();
+    let nodes = expected.map(|(path, _)| graph.call_module(path, Args::new(), vec![]).unwrap());
+    // Handed to a function that may call it.
+    let read = ["pure", "impure"].map(|path| graph.get_attr(path).unwrap());
+    let cond = read.map(|branch| {
+        let args = Args::from_iter([Argument::List([Argument::Node(branch)].into())]);
+        graph.call_function("torch.ops.higher_order.cond", args, vec![]).unwrap()
+    });
+    let mut purity = Purity::new(&tree, options(true));
+    for (node, (path, impure)) in nodes.into_iter().zip(expected) {
+        assert_eq!(purity.is_impure(root, node), Ok(impure), "{path}");
+    }
+    assert_eq!(cond.map(|node| purity.is_impure(root, node).unwrap()), [false, true]);
+    assert_eq!(read.map(|node| purity.is_impure(root, node).unwrap()), [false, false]);
+    let drop = nodes[3];
+    assert_eq!(Purity::new(&tree, options(false)).is_impure(root, drop), Ok(false));
+}
