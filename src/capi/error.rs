@@ -44,12 +44,6 @@ impl Failure {
         failure.callback_code = code;
         failure
     }
-
-    /// As an error of the core, to travel through a pass that a callback stopped.
-    #[cfg(test)]
-    pub(super) fn message(&self) -> &str {
-        &self.message
-    }
 }
 
 impl From<Error> for Box<Failure> {

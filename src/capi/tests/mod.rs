@@ -4,6 +4,9 @@
 mod arguments;
 mod boundary;
 mod callbacks;
+mod formats;
+mod modules;
+mod rewrites;
 mod tensors;
 
 use super::argument::*;
