@@ -83,6 +83,34 @@
 /// A setting, such as "kernel_size".
 #define FXIR_MEMBER_VALUE 5
 
+/// An input of the graph.
+#define FXIR_OP_PLACEHOLDER 1
+
+/// A member of the module, by dotted path.
+#define FXIR_OP_GET_ATTR 2
+
+/// A function, by qualified name.
+#define FXIR_OP_CALL_FUNCTION 3
+
+/// A method of the first argument, by name.
+#define FXIR_OP_CALL_METHOD 4
+
+/// A submodule, by dotted path.
+#define FXIR_OP_CALL_MODULE 5
+
+/// What the graph returns.
+#define FXIR_OP_OUTPUT 6
+
+/// Where an order stays legal: a placeholder after the placeholders in front, the output last,
+/// everything else before the output.
+#define FXIR_AT_DEFAULT 0
+
+/// Right before the anchor.
+#define FXIR_AT_BEFORE 1
+
+/// Right after the anchor.
+#define FXIR_AT_AFTER 2
+
 /// `None`. An `fxir_arg` whose bytes are all zero is one.
 #define FXIR_ARG_NONE 0
 
@@ -154,33 +182,32 @@
 /// `FXIR_LIMIT`.
 #define FXIR_MAX_ARGUMENT_ITEMS 4194304
 
-/// An input of the graph.
-#define FXIR_OP_PLACEHOLDER 1
+/// `None`.
+#define FXIR_VALUE_NONE 0
 
-/// A member of the module, by dotted path.
-#define FXIR_OP_GET_ATTR 2
+/// One tensor: `tensor`.
+#define FXIR_VALUE_TENSOR 1
 
-/// A function, by qualified name.
-#define FXIR_OP_CALL_FUNCTION 3
+/// A list: `items`, `count` of them.
+#define FXIR_VALUE_LIST 2
 
-/// A method of the first argument, by name.
-#define FXIR_OP_CALL_METHOD 4
+/// A tuple: `items`, `count` of them.
+#define FXIR_VALUE_TUPLE 3
 
-/// A submodule, by dotted path.
-#define FXIR_OP_CALL_MODULE 5
+/// A dict: `items`, `count` of them, each with its `key`.
+#define FXIR_VALUE_DICT 4
 
-/// What the graph returns.
-#define FXIR_OP_OUTPUT 6
+/// True or False: `integer` is 1 or 0.
+#define FXIR_VALUE_BOOL 5
 
-/// Where an order stays legal: a placeholder after the placeholders in front, the output last,
-/// everything else before the output.
-#define FXIR_AT_DEFAULT 0
+/// An int: `integer`.
+#define FXIR_VALUE_INT 6
 
-/// Right before the anchor.
-#define FXIR_AT_BEFORE 1
+/// A float: `real`.
+#define FXIR_VALUE_FLOAT 7
 
-/// Right after the anchor.
-#define FXIR_AT_AFTER 2
+/// A symbolic number: `text`.
+#define FXIR_VALUE_SYMBOLIC 8
 
 /// No dtype.
 #define FXIR_DTYPE_NONE 0
@@ -328,33 +355,6 @@
 
 /// `acc.uint4fused`.
 #define FXIR_DTYPE_ACC_UINT4FUSED 129
-
-/// `None`.
-#define FXIR_VALUE_NONE 0
-
-/// One tensor: `tensor`.
-#define FXIR_VALUE_TENSOR 1
-
-/// A list: `items`, `count` of them.
-#define FXIR_VALUE_LIST 2
-
-/// A tuple: `items`, `count` of them.
-#define FXIR_VALUE_TUPLE 3
-
-/// A dict: `items`, `count` of them, each with its `key`.
-#define FXIR_VALUE_DICT 4
-
-/// True or False: `integer` is 1 or 0.
-#define FXIR_VALUE_BOOL 5
-
-/// An int: `integer`.
-#define FXIR_VALUE_INT 6
-
-/// A float: `real`.
-#define FXIR_VALUE_FLOAT 7
-
-/// A symbolic number: `text`.
-#define FXIR_VALUE_SYMBOLIC 8
 
 /// Two calls of modules are alike when the types of the modules are the same.
 #define FXIR_MATCH_MODULES_BY_TYPE 0
@@ -572,11 +572,6 @@ typedef struct fxir_value {
     union fxir_value_content content;
 } fxir_value;
 
-/// Takes borrowed memory back. Called exactly once, after the last tensor that uses the memory is
-/// gone, with no lock held, on whatever thread that happens; it may call the library. Never called
-/// when the call that was to borrow failed. Must not throw or longjmp.
-typedef void (*fxir_release)(void *user_data, const void *data);
-
 /// Decides on a match: stores 1 into `*verdict` to keep it, 0 to reject it; it is 1 before the call.
 /// A match that is rejected claims no nodes, so that others may overlap it. Returns 0, or a code of
 /// its own that stops the whole call with `FXIR_CALLBACK`.
@@ -670,6 +665,11 @@ typedef struct fxir_serialize_options {
 /// its own that stops the whole call with `FXIR_CALLBACK`. What it was given before stays given. It
 /// may use the library freely. Must not throw or longjmp.
 typedef int32_t (*fxir_write)(void *user_data, const void *data, size_t length);
+
+/// Takes borrowed memory back. Called exactly once, after the last tensor that uses the memory is
+/// gone, with no lock held, on whatever thread that happens; it may call the library. Never called
+/// when the call that was to borrow failed. Must not throw or longjmp.
+typedef void (*fxir_release)(void *user_data, const void *data);
 
 /// The call did what it says.
 #define FXIR_OK 0
@@ -936,26 +936,6 @@ fxir_status fxir_module_delete_all_unused_submodules(struct fxir_module *module,
                                                      size_t *removed,
                                                      struct fxir_error **error);
 
-/// How many positional arguments; 0 when `args` is no snapshot.
-size_t fxir_args_count(const struct fxir_args *args);
-
-/// The positional arguments, `fxir_args_count` of them, in the form in which calls take them. NULL
-/// when there are none.
-const struct fxir_arg *fxir_args_items(const struct fxir_args *args);
-
-/// How many keyword arguments; 0 when `args` is no snapshot.
-size_t fxir_args_kwarg_count(const struct fxir_args *args);
-
-/// The keyword arguments, `fxir_args_kwarg_count` of them, in their order, in the form in which
-/// calls take them. NULL when there are none.
-const struct fxir_kwarg *fxir_args_kwargs(const struct fxir_args *args);
-
-/// The keyword argument of that name; NULL when there is none.
-const struct fxir_arg *fxir_args_kwarg(const struct fxir_args *args, const char *name);
-
-/// Frees a snapshot. NULL and a dead handle do nothing.
-void fxir_args_free(struct fxir_args *args);
-
 /// Adds an input of the graph, after the placeholders in front. Its name is made from `name` as
 /// torch.fx makes names: legal, and unique in the graph. `node` may be NULL.
 ///
@@ -1134,6 +1114,26 @@ size_t fxir_node_input_nodes(const struct fxir_module *module,
 /// 1 when node `a` stands before node `b` in the order, else 0; 0 too when one is no live node.
 int32_t fxir_node_is_before(const struct fxir_module *module, fxir_node a, fxir_node b);
 
+/// How many positional arguments; 0 when `args` is no snapshot.
+size_t fxir_args_count(const struct fxir_args *args);
+
+/// The positional arguments, `fxir_args_count` of them, in the form in which calls take them. NULL
+/// when there are none.
+const struct fxir_arg *fxir_args_items(const struct fxir_args *args);
+
+/// How many keyword arguments; 0 when `args` is no snapshot.
+size_t fxir_args_kwarg_count(const struct fxir_args *args);
+
+/// The keyword arguments, `fxir_args_kwarg_count` of them, in their order, in the form in which
+/// calls take them. NULL when there are none.
+const struct fxir_kwarg *fxir_args_kwargs(const struct fxir_args *args);
+
+/// The keyword argument of that name; NULL when there is none.
+const struct fxir_arg *fxir_args_kwarg(const struct fxir_args *args, const char *name);
+
+/// Frees a snapshot. NULL and a dead handle do nothing.
+void fxir_args_free(struct fxir_args *args);
+
 /// Makes the node one of another op (FXIR_OP_*), in place. Placeholders and the output have places
 /// of their own: no node becomes or ceases to be one.
 ///
@@ -1307,21 +1307,6 @@ fxir_status fxir_graph_node_copy(struct fxir_module *module,
                                  fxir_node *copy,
                                  struct fxir_error **error);
 
-/// Checks the graph of one module: placeholders come first, one output comes last, each node is
-/// defined before it is used, users are exact, names are legal and unique, and what call_module and
-/// get_attr name are members.
-///
-/// Statuses: FXIR_LINT; `fxir_error_node` and the message say which node breaks which rule. torch.fx:
-/// `Graph.lint`.
-fxir_status fxir_graph_lint(const struct fxir_module *module,
-                            struct fxir_error **error);
-
-/// Checks the module's graph and that of every graph module below it; the message begins with the
-/// path of the module that it is about.
-///
-/// Statuses: FXIR_LINT.
-fxir_status fxir_module_lint(const struct fxir_module *module, struct fxir_error **error);
-
 /// How many pairs; 0 when `map` is none.
 size_t fxir_node_map_count(const struct fxir_node_map *map);
 
@@ -1334,19 +1319,6 @@ fxir_node fxir_node_map_get(const struct fxir_node_map *map, fxir_node from);
 
 /// Frees a map. NULL and a dead handle do nothing.
 void fxir_node_map_free(struct fxir_node_map *map);
-
-/// The name of a dtype (FXIR_DTYPE_*) as torch spells it ("torch.float32"). The text lives for ever;
-/// NULL when the number is no dtype.
-const char *fxir_dtype_name(int32_t dtype);
-
-/// The dtype of that name, with "torch." before it or not; `FXIR_DTYPE_NONE` when there is none.
-int32_t fxir_dtype_from_name(const char *name);
-
-/// How many bits one element takes; 0 when the number is no dtype.
-uint32_t fxir_dtype_bits(int32_t dtype);
-
-/// Makes `*meta` one in which nothing is known. Does nothing when it is NULL.
-void fxir_tensor_meta_init(struct fxir_tensor_meta *meta);
 
 /// A snapshot of what the node yields. Free it with `fxir_values_free`.
 ///
@@ -1397,6 +1369,9 @@ const struct fxir_tensor_meta *fxir_values_tensor(const struct fxir_values *valu
 /// Frees a snapshot. NULL and a dead handle do nothing.
 void fxir_values_free(struct fxir_values *values);
 
+/// Makes `*meta` one in which nothing is known. Does nothing when it is NULL.
+void fxir_tensor_meta_init(struct fxir_tensor_meta *meta);
+
 /// How many entries the node's meta has; what the node yields is not one of them. 0 when it is no
 /// live node. torch.fx: `len(Node.meta)`.
 size_t fxir_node_meta_count(const struct fxir_module *module, fxir_node node);
@@ -1433,90 +1408,30 @@ fxir_status fxir_node_delete_meta(struct fxir_module *module,
                                   const char *key,
                                   struct fxir_error **error);
 
-/// A tensor whose bytes stay the caller's: `length` bytes at `data`, which hold elements of `dtype`
-/// (FXIR_DTYPE_*) with `rank` sizes at `shape` by the `strides`, counted in elements; NULL means
-/// row-major. The bytes must neither change nor go before `release` is called with `user_data`;
-/// `release` may be NULL for memory that lives for ever. The caller frees `*tensor`.
+/// The name of a dtype (FXIR_DTYPE_*) as torch spells it ("torch.float32"). The text lives for ever;
+/// NULL when the number is no dtype.
+const char *fxir_dtype_name(int32_t dtype);
+
+/// The dtype of that name, with "torch." before it or not; `FXIR_DTYPE_NONE` when there is none.
+int32_t fxir_dtype_from_name(const char *name);
+
+/// How many bits one element takes; 0 when the number is no dtype.
+uint32_t fxir_dtype_bits(int32_t dtype);
+
+/// Checks the graph of one module: placeholders come first, one output comes last, each node is
+/// defined before it is used, users are exact, names are legal and unique, and what call_module and
+/// get_attr name are members.
 ///
-/// Statuses: FXIR_INVALID_ARGUMENT (no dtype, a negative size or stride, a size that overflows),
-/// FXIR_OUT_OF_RANGE (the elements reach beyond `length`), FXIR_LIMIT (more than 64 dimensions).
-/// torch: `torch.from_blob` of its C++ API.
-fxir_status fxir_tensor_borrow(int32_t dtype,
-                               const int64_t *shape,
-                               size_t rank,
-                               const int64_t *strides,
-                               const void *data,
-                               size_t length,
-                               fxir_release release,
-                               void *user_data,
-                               struct fxir_tensor **tensor,
-                               struct fxir_error **error);
+/// Statuses: FXIR_LINT; `fxir_error_node` and the message say which node breaks which rule. torch.fx:
+/// `Graph.lint`.
+fxir_status fxir_graph_lint(const struct fxir_module *module,
+                            struct fxir_error **error);
 
-/// A tensor that owns a copy of `length` bytes at `data`: elements of `dtype` (FXIR_DTYPE_*), with
-/// `rank` sizes at `shape`, row-major, exactly as many bytes as they take. The caller frees
-/// `*tensor`.
+/// Checks the module's graph and that of every graph module below it; the message begins with the
+/// path of the module that it is about.
 ///
-/// Statuses: FXIR_INVALID_ARGUMENT (no dtype, a negative size, another number of bytes),
-/// FXIR_OUT_OF_RANGE (too few bytes), FXIR_LIMIT (more than 64 dimensions).
-fxir_status fxir_tensor_copy(int32_t dtype,
-                             const int64_t *shape,
-                             size_t rank,
-                             const void *data,
-                             size_t length,
-                             struct fxir_tensor **tensor,
-                             struct fxir_error **error);
-
-/// A tensor that has metadata but no bytes, as torch's "meta" device has; its sizes may be symbolic.
-/// The caller frees `*tensor`.
-///
-/// Statuses: FXIR_INVALID_ARGUMENT, FXIR_INVALID_UTF8, FXIR_LIMIT, FXIR_INVALID_HANDLE (in
-/// `quantization`).
-fxir_status fxir_tensor_without_data(const struct fxir_tensor_meta *meta,
-                                     struct fxir_tensor **tensor,
-                                     struct fxir_error **error);
-
-/// The same bytes, shared, under other metadata: the same sizes, and a dtype whose elements have the
-/// same width (what a file calls int8 may be a qint8). The caller frees `*tensor`.
-///
-/// Statuses: FXIR_INVALID_ARGUMENT, FXIR_INVALID_UTF8, FXIR_LIMIT.
-fxir_status fxir_tensor_with_meta(const struct fxir_tensor *source,
-                                  const struct fxir_tensor_meta *meta,
-                                  struct fxir_tensor **tensor,
-                                  struct fxir_error **error);
-
-/// The element type, one of FXIR_DTYPE_*; FXIR_DTYPE_NONE when `tensor` is none.
-int32_t fxir_tensor_dtype(const struct fxir_tensor *tensor);
-
-/// How many dimensions; 0 when `tensor` is none.
-size_t fxir_tensor_rank(const struct fxir_tensor *tensor);
-
-/// The sizes, `fxir_tensor_rank` of them; -1 stands for one that is symbolic. They live until the
-/// tensor is freed; NULL when there are none.
-const int64_t *fxir_tensor_shape(const struct fxir_tensor *tensor);
-
-/// The strides by which the bytes lie, in elements, `fxir_tensor_rank` of them. They live until the
-/// tensor is freed; NULL for a tensor without bytes. What torch recorded may differ: that is
-/// `fxir_tensor_meta_of(tensor)->stride`.
-const int64_t *fxir_tensor_strides(const struct fxir_tensor *tensor);
-
-/// The first byte. The bytes live until the tensor is freed, or longer; they may be aligned for no
-/// type. NULL for a tensor without bytes.
-const void *fxir_tensor_data(const struct fxir_tensor *tensor);
-
-/// How many bytes from the first element's to the last one's; 0 for a tensor without bytes.
-size_t fxir_tensor_size(const struct fxir_tensor *tensor);
-
-/// 1 when the bytes lie row-major without gaps, else 0.
-int32_t fxir_tensor_is_contiguous(const struct fxir_tensor *tensor);
-
-/// All metadata. Lives until the tensor is freed; NULL when `tensor` is none.
-const struct fxir_tensor_meta *fxir_tensor_meta_of(const struct fxir_tensor *tensor);
-
-/// 1 when the two tensors use memory in common (tied weights, overlapping views), else 0.
-int32_t fxir_tensor_shares_storage(const struct fxir_tensor *a, const struct fxir_tensor *b);
-
-/// Frees a handle of a tensor. The bytes go with their last user. NULL and a dead handle do nothing.
-void fxir_tensor_free(struct fxir_tensor *tensor);
+/// Statuses: FXIR_LINT.
+fxir_status fxir_module_lint(const struct fxir_module *module, struct fxir_error **error);
 
 /// Makes `*options` the defaults. Does nothing when it is NULL.
 void fxir_match_options_init(struct fxir_match_options *options);
@@ -1679,42 +1594,6 @@ fxir_status fxir_validate_partition(const struct fxir_module *module,
                                     int32_t *valid,
                                     struct fxir_error **error);
 
-/// Puts the graph in order: every node after what it uses, placeholders first, the output last.
-/// Stable: a graph that is in order does not change, and independent nodes keep their order.
-///
-/// Statuses: FXIR_LINT (nodes use each other in a circle; the message names them). torch.fx:
-/// `legalize_graph`.
-fxir_status fxir_legalize_graph(struct fxir_module *module, struct fxir_error **error);
-
-/// Makes every node of `old_op` (FXIR_OP_*) that has `old_target` a node of `new_op` with
-/// `new_target`. Names, arguments, users and metadata stay. `replaced`, which may be NULL, gets how
-/// many nodes there were.
-///
-/// Statuses: FXIR_INVALID_ARGUMENT (no op; placeholders and outputs have places of their own; a node
-/// that the new op does not fit), FXIR_NOT_FOUND (the module has no such member), FXIR_INVALID_UTF8.
-/// torch.fx: `replace_target_nodes_with`.
-fxir_status fxir_replace_target_nodes_with(struct fxir_module *module,
-                                           int32_t old_op,
-                                           const char *old_target,
-                                           int32_t new_op,
-                                           const char *new_target,
-                                           size_t *replaced,
-                                           struct fxir_error **error);
-
-/// Tells each node that calls a leaf, here and in the graph modules that are called, what the leaf
-/// is: its meta gets a dict `attrs_for_lowering` of the leaf's type (`name`), its settings as they
-/// are, and its tensors by their path from the module whose node it is. Of the types that torch 1.12
-/// knows, just the attributes that it takes are told. With `strict` 1 a type that it does not know is
-/// refused, as torch does; with 0 all its attributes are told. `nodes`, which may be NULL, gets how
-/// many nodes there were.
-///
-/// Statuses: FXIR_INVALID_ARGUMENT, FXIR_UNSUPPORTED (a type that torch does not know),
-/// FXIR_NOT_FOUND (a node calls what is no module). torch.fx: `lift_lowering_attrs_to_nodes`.
-fxir_status fxir_lift_lowering_attrs_to_nodes(struct fxir_module *module,
-                                              int32_t strict,
-                                              size_t *nodes,
-                                              struct fxir_error **error);
-
 /// Makes `*options` the defaults. Does nothing when it is NULL.
 void fxir_dead_code_options_init(struct fxir_dead_code_options *options);
 
@@ -1753,6 +1632,42 @@ fxir_status fxir_get_size_of_all_nodes(const struct fxir_module *module,
                                        size_t capacity,
                                        size_t *count,
                                        struct fxir_error **error);
+
+/// Puts the graph in order: every node after what it uses, placeholders first, the output last.
+/// Stable: a graph that is in order does not change, and independent nodes keep their order.
+///
+/// Statuses: FXIR_LINT (nodes use each other in a circle; the message names them). torch.fx:
+/// `legalize_graph`.
+fxir_status fxir_legalize_graph(struct fxir_module *module, struct fxir_error **error);
+
+/// Makes every node of `old_op` (FXIR_OP_*) that has `old_target` a node of `new_op` with
+/// `new_target`. Names, arguments, users and metadata stay. `replaced`, which may be NULL, gets how
+/// many nodes there were.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (no op; placeholders and outputs have places of their own; a node
+/// that the new op does not fit), FXIR_NOT_FOUND (the module has no such member), FXIR_INVALID_UTF8.
+/// torch.fx: `replace_target_nodes_with`.
+fxir_status fxir_replace_target_nodes_with(struct fxir_module *module,
+                                           int32_t old_op,
+                                           const char *old_target,
+                                           int32_t new_op,
+                                           const char *new_target,
+                                           size_t *replaced,
+                                           struct fxir_error **error);
+
+/// Tells each node that calls a leaf, here and in the graph modules that are called, what the leaf
+/// is: its meta gets a dict `attrs_for_lowering` of the leaf's type (`name`), its settings as they
+/// are, and its tensors by their path from the module whose node it is. Of the types that torch 1.12
+/// knows, just the attributes that it takes are told. With `strict` 1 a type that it does not know is
+/// refused, as torch does; with 0 all its attributes are told. `nodes`, which may be NULL, gets how
+/// many nodes there were.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT, FXIR_UNSUPPORTED (a type that torch does not know),
+/// FXIR_NOT_FOUND (a node calls what is no module). torch.fx: `lift_lowering_attrs_to_nodes`.
+fxir_status fxir_lift_lowering_attrs_to_nodes(struct fxir_module *module,
+                                              int32_t strict,
+                                              size_t *nodes,
+                                              struct fxir_error **error);
 
 /// Makes `*options` the defaults. Does nothing when it is NULL.
 void fxir_serialize_options_init(struct fxir_serialize_options *options);
@@ -1817,14 +1732,6 @@ fxir_status fxir_module_save_json(const struct fxir_module *module,
                                   const char *weights_path,
                                   const struct fxir_serialize_options *options,
                                   struct fxir_error **error);
-
-/// The graph as a table, one line a node: opcode, name, target, args, kwargs. Functions are told by
-/// their qualified names. The caller frees `*table`.
-///
-/// torch.fx: `Graph.print_tabular`.
-fxir_status fxir_graph_print_tabular(const struct fxir_module *module,
-                                     struct fxir_buffer **table,
-                                     struct fxir_error **error);
 
 /// An empty set. The caller frees `*weights`.
 fxir_status fxir_weights_new(struct fxir_weights **weights, struct fxir_error **error);
@@ -1903,6 +1810,99 @@ fxir_status fxir_weights_write_to(const struct fxir_weights *weights,
 
 /// Frees a set. The bytes of its tensors go with their last user. NULL and a dead handle do nothing.
 void fxir_weights_free(struct fxir_weights *weights);
+
+/// A tensor whose bytes stay the caller's: `length` bytes at `data`, which hold elements of `dtype`
+/// (FXIR_DTYPE_*) with `rank` sizes at `shape` by the `strides`, counted in elements; NULL means
+/// row-major. The bytes must neither change nor go before `release` is called with `user_data`;
+/// `release` may be NULL for memory that lives for ever. The caller frees `*tensor`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (no dtype, a negative size or stride, a size that overflows),
+/// FXIR_OUT_OF_RANGE (the elements reach beyond `length`), FXIR_LIMIT (more than 64 dimensions).
+/// torch: `torch.from_blob` of its C++ API.
+fxir_status fxir_tensor_borrow(int32_t dtype,
+                               const int64_t *shape,
+                               size_t rank,
+                               const int64_t *strides,
+                               const void *data,
+                               size_t length,
+                               fxir_release release,
+                               void *user_data,
+                               struct fxir_tensor **tensor,
+                               struct fxir_error **error);
+
+/// A tensor that owns a copy of `length` bytes at `data`: elements of `dtype` (FXIR_DTYPE_*), with
+/// `rank` sizes at `shape`, row-major, exactly as many bytes as they take. The caller frees
+/// `*tensor`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (no dtype, a negative size, another number of bytes),
+/// FXIR_OUT_OF_RANGE (too few bytes), FXIR_LIMIT (more than 64 dimensions).
+fxir_status fxir_tensor_copy(int32_t dtype,
+                             const int64_t *shape,
+                             size_t rank,
+                             const void *data,
+                             size_t length,
+                             struct fxir_tensor **tensor,
+                             struct fxir_error **error);
+
+/// A tensor that has metadata but no bytes, as torch's "meta" device has; its sizes may be symbolic.
+/// The caller frees `*tensor`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT, FXIR_INVALID_UTF8, FXIR_LIMIT, FXIR_INVALID_HANDLE (in
+/// `quantization`).
+fxir_status fxir_tensor_without_data(const struct fxir_tensor_meta *meta,
+                                     struct fxir_tensor **tensor,
+                                     struct fxir_error **error);
+
+/// The same bytes, shared, under other metadata: the same sizes, and a dtype whose elements have the
+/// same width (what a file calls int8 may be a qint8). The caller frees `*tensor`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT, FXIR_INVALID_UTF8, FXIR_LIMIT.
+fxir_status fxir_tensor_with_meta(const struct fxir_tensor *source,
+                                  const struct fxir_tensor_meta *meta,
+                                  struct fxir_tensor **tensor,
+                                  struct fxir_error **error);
+
+/// The element type, one of FXIR_DTYPE_*; FXIR_DTYPE_NONE when `tensor` is none.
+int32_t fxir_tensor_dtype(const struct fxir_tensor *tensor);
+
+/// How many dimensions; 0 when `tensor` is none.
+size_t fxir_tensor_rank(const struct fxir_tensor *tensor);
+
+/// The sizes, `fxir_tensor_rank` of them; -1 stands for one that is symbolic. They live until the
+/// tensor is freed; NULL when there are none.
+const int64_t *fxir_tensor_shape(const struct fxir_tensor *tensor);
+
+/// The strides by which the bytes lie, in elements, `fxir_tensor_rank` of them. They live until the
+/// tensor is freed; NULL for a tensor without bytes. What torch recorded may differ: that is
+/// `fxir_tensor_meta_of(tensor)->stride`.
+const int64_t *fxir_tensor_strides(const struct fxir_tensor *tensor);
+
+/// The first byte. The bytes live until the tensor is freed, or longer; they may be aligned for no
+/// type. NULL for a tensor without bytes.
+const void *fxir_tensor_data(const struct fxir_tensor *tensor);
+
+/// How many bytes from the first element's to the last one's; 0 for a tensor without bytes.
+size_t fxir_tensor_size(const struct fxir_tensor *tensor);
+
+/// 1 when the bytes lie row-major without gaps, else 0.
+int32_t fxir_tensor_is_contiguous(const struct fxir_tensor *tensor);
+
+/// All metadata. Lives until the tensor is freed; NULL when `tensor` is none.
+const struct fxir_tensor_meta *fxir_tensor_meta_of(const struct fxir_tensor *tensor);
+
+/// 1 when the two tensors use memory in common (tied weights, overlapping views), else 0.
+int32_t fxir_tensor_shares_storage(const struct fxir_tensor *a, const struct fxir_tensor *b);
+
+/// Frees a handle of a tensor. The bytes go with their last user. NULL and a dead handle do nothing.
+void fxir_tensor_free(struct fxir_tensor *tensor);
+
+/// The graph as a table, one line a node: opcode, name, target, args, kwargs. Functions that Python
+/// would print with an address are told by their qualified names. The caller frees `*table`.
+///
+/// torch.fx: `Graph.print_tabular`.
+fxir_status fxir_graph_print_tabular(const struct fxir_module *module,
+                                     struct fxir_buffer **table,
+                                     struct fxir_error **error);
 
 /// The bytes. One NUL follows them, so that text can be used as a C string. Lives until the buffer
 /// is freed; NULL when `buffer` is none.

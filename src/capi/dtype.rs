@@ -120,7 +120,8 @@ pub(super) fn number(dtype: Dtype) -> i32 {
 pub extern "C" fn fxir_dtype_name(dtype: i32) -> *const c_char {
     static NAMES: OnceLock<Vec<CString>> = OnceLock::new();
     boundary::value(std::ptr::null(), || {
-        let names = NAMES.get_or_init(|| Dtype::all().map(|dtype| CString::new(dtype.name()).unwrap_or_default()).collect());
+        let names =
+            NAMES.get_or_init(|| Dtype::all().map(|dtype| CString::new(dtype.name()).unwrap_or_default()).collect());
         let position = Dtype::all().position(|known| number(known) == dtype);
         Ok(position.and_then(|position| names.get(position)).map_or(std::ptr::null(), |name| name.as_ptr()))
     })
@@ -151,7 +152,8 @@ mod tests {
         let header = include_str!("dtype.rs");
         let mut seen = 0;
         for line in header.lines() {
-            let Some((name, value)) = line.strip_prefix("pub const FXIR_DTYPE_").and_then(|l| l.split_once(": i32 = ")) else {
+            let Some((name, value)) = line.strip_prefix("pub const FXIR_DTYPE_").and_then(|l| l.split_once(": i32 = "))
+            else {
                 continue;
             };
             let value: i32 = value.trim_end_matches(';').parse().unwrap();

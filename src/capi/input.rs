@@ -102,11 +102,7 @@ impl<C> Out<*mut C> {
 }
 
 /// Fills a caller's array with as many items as fit, and counts them all.
-pub(super) unsafe fn fill<T>(
-    place: *mut T,
-    capacity: usize,
-    items: impl IntoIterator<Item = T>,
-) -> usize {
+pub(super) unsafe fn fill<T>(place: *mut T, capacity: usize, items: impl IntoIterator<Item = T>) -> usize {
     let mut count = 0;
     for item in items {
         if count < capacity && !place.is_null() {

@@ -141,7 +141,9 @@ pub unsafe extern "C" fn fxir_matches_pattern_nodes(
     nodes: *mut fxir_node,
     capacity: usize,
 ) -> usize {
-    read(matches, 0, |record| Some(input::fill(nodes, capacity, record.pattern.nodes.iter().map(|node| node.to_bits()))))
+    read(matches, 0, |record| {
+        Some(input::fill(nodes, capacity, record.pattern.nodes.iter().map(|node| node.to_bits())))
+    })
 }
 
 /// The nodes of the graph from which a match was found upwards: those that the pattern returns and
@@ -168,11 +170,7 @@ pub unsafe extern "C" fn fxir_matches_anchors(
 /// The node of the graph that a node of the pattern met in the match at `index`; 0 when a placeholder
 /// took something else (`fxir_matches_argument`), or there is no such match or pattern node.
 #[no_mangle]
-pub extern "C" fn fxir_matches_node(
-    matches: *const fxir_matches,
-    index: usize,
-    pattern_node: fxir_node,
-) -> fxir_node {
+pub extern "C" fn fxir_matches_node(matches: *const fxir_matches, index: usize, pattern_node: fxir_node) -> fxir_node {
     read(matches, 0, |record| match record.binding(index, pattern_node)? {
         Binding::Node { node, .. } => Some(node.to_bits()),
         _ => None,
@@ -194,11 +192,7 @@ pub extern "C" fn fxir_matches_node_name(
 
 /// The op (FXIR_OP_*) that this node had when the match was found; 0 when it met none.
 #[no_mangle]
-pub extern "C" fn fxir_matches_node_op(
-    matches: *const fxir_matches,
-    index: usize,
-    pattern_node: fxir_node,
-) -> i32 {
+pub extern "C" fn fxir_matches_node_op(matches: *const fxir_matches, index: usize, pattern_node: fxir_node) -> i32 {
     read(matches, 0, |record| match record.binding(index, pattern_node)? {
         Binding::Node { op, .. } => Some(op_number(*op)),
         _ => None,

@@ -1,7 +1,7 @@
 //! Members of a module: submodules, tensors and settings, by dotted path.
 
-use super::argument::{fxir_arg, Reader};
 use super::args::{fxir_args, ArgsRecord};
+use super::argument::{fxir_arg, Reader};
 use super::boundary;
 use super::error::{fxir_error, Failure, Outcome};
 use super::handle;
@@ -105,9 +105,7 @@ pub unsafe extern "C" fn fxir_module_get_tensor(
         let path = input::text(path, "path")?;
         let found = read(module, |tree, id| match tree.attribute(id, path)? {
             Attribute::Tensor(_, found) => Ok(found.clone()),
-            Attribute::Value(_) => {
-                Err(Failure::new(FXIR_NOT_FOUND, format!("{path:?} is a setting, not a tensor")))
-            }
+            Attribute::Value(_) => Err(Failure::new(FXIR_NOT_FOUND, format!("{path:?} is a setting, not a tensor"))),
         })?;
         tensor.set_handle(TensorRecord::new(found))
     })
@@ -161,9 +159,7 @@ pub unsafe extern "C" fn fxir_module_get_attribute(
         let path = input::text(path, "path")?;
         let record = read(module, |tree, id| match tree.attribute(id, path)? {
             Attribute::Value(found) => Ok(ArgsRecord::new(tree.symbols(), std::slice::from_ref(found), &[])),
-            Attribute::Tensor(..) => {
-                Err(Failure::new(FXIR_NOT_FOUND, format!("{path:?} is a tensor, not a setting")))
-            }
+            Attribute::Tensor(..) => Err(Failure::new(FXIR_NOT_FOUND, format!("{path:?} is a tensor, not a setting"))),
         })?;
         value.set_handle(record)
     })

@@ -1,7 +1,7 @@
 //! What is known of a node under keys: `stack_trace`, `lowering_info`, keys of the user's own.
 
-use super::argument::{fxir_arg, Reader};
 use super::args::{fxir_args, ArgsRecord};
+use super::argument::{fxir_arg, Reader};
 use super::boundary;
 use super::error::{fxir_error, Failure};
 use super::input::{self, Out};

@@ -7,35 +7,67 @@
 #![allow(unsafe_code, non_camel_case_types)]
 #![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
 
+// The order of these is the order of the header; the blank lines keep rustfmt from changing it.
+
 pub mod status;
+
 pub mod error;
+
 pub mod module;
+
 pub mod member;
-pub mod argument;
-pub mod args;
+
 pub mod graph;
+
 pub mod walk;
+
 pub mod node;
+
+pub mod argument;
+
+pub mod args;
+
 pub mod node_edit;
+
 pub mod copy;
-pub mod lint;
+
 pub mod node_map;
-pub mod dtype;
-pub mod tensor_meta;
+
 pub mod value;
+
+pub mod tensor_meta;
+
 pub mod meta;
-pub mod tensor;
+
+pub mod dtype;
+
+pub mod lint;
+
 pub mod rewrite;
+
 pub mod matches;
+
 pub mod fuse;
-pub mod passes;
+
 pub mod dead_code;
+
 pub mod node_size;
+
+pub mod passes;
+
 pub mod json;
-pub mod print;
+
 pub mod weights;
+
+pub mod tensor;
+
+pub mod print;
+
 pub mod buffer;
+
 pub mod stream;
+
+// What the others are made of.
 
 mod boundary;
 mod handle;

@@ -63,7 +63,8 @@ pub unsafe extern "C" fn fxir_module_clone(
         let module = module_handle::module(module)?;
         let symbols = Symbols::new();
         let mut pairs = Vec::new();
-        let fragment = module.snapshot()?.copy_out_with_map(module.id(), &symbols, |old, new| pairs.push((old, new)))?;
+        let fragment =
+            module.snapshot()?.copy_out_with_map(module.id(), &symbols, |old, new| pairs.push((old, new)))?;
         let copy = ModuleHandle::root_of(ModuleTree::from_fragment(symbols, fragment));
         let made = handle::create(copy)?;
         if let Err(failure) = map.set_handle(NodeMapRecord::new(pairs)) {

@@ -43,10 +43,7 @@ impl Handle for ModuleHandle {
 /// Reads the tree of a module. This is the way of every getter: when the lock is free, it costs
 /// the slot's lock and the tree's.
 #[inline]
-pub(super) fn read<T>(
-    module: *const fxir_module,
-    get: impl FnOnce(&ModuleTree, ModuleId) -> Outcome<T>,
-) -> Outcome<T> {
+pub(super) fn read<T>(module: *const fxir_module, get: impl FnOnce(&ModuleTree, ModuleId) -> Outcome<T>) -> Outcome<T> {
     let slot = handle::get::<ModuleHandle>(module)?;
     if slot.view_of.is_none() {
         if let Some(tree) = slot.cell.try_read()? {
@@ -86,10 +83,7 @@ pub(super) fn write<T>(
 
 /// Changes the graph of a module.
 #[inline]
-pub(super) fn write_graph<T>(
-    module: *const fxir_module,
-    change: impl FnOnce(&mut Graph) -> Outcome<T>,
-) -> Outcome<T> {
+pub(super) fn write_graph<T>(module: *const fxir_module, change: impl FnOnce(&mut Graph) -> Outcome<T>) -> Outcome<T> {
     write(module, |tree, id| change(tree.graph_mut(id)?))
 }
 

@@ -22,12 +22,7 @@ pub(super) fn bits(node: Option<NodeId>) -> fxir_node {
 }
 
 #[inline]
-fn read<T>(
-    module: *const fxir_module,
-    node: fxir_node,
-    none: T,
-    get: impl FnOnce(&Graph, &Node, NodeId) -> T,
-) -> T {
+fn read<T>(module: *const fxir_module, node: fxir_node, none: T, get: impl FnOnce(&Graph, &Node, NodeId) -> T) -> T {
     boundary::value(none, || {
         let id = input::node(node)?;
         read_graph(module, |graph| Ok(get(graph, graph.get(id)?, id)))

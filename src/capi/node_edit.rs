@@ -251,12 +251,7 @@ pub unsafe extern "C" fn fxir_graph_erase_node(
 /// `module` is a view for reading only, and dead once the callback returns; any other use of that
 /// module on this thread is `FXIR_BUSY` meanwhile. Must not throw or longjmp.
 pub type fxir_node_filter = Option<
-    unsafe extern "C" fn(
-        user_data: *mut c_void,
-        module: *const fxir_module,
-        node: fxir_node,
-        verdict: *mut i32,
-    ) -> i32,
+    unsafe extern "C" fn(user_data: *mut c_void, module: *const fxir_module, node: fxir_node, verdict: *mut i32) -> i32,
 >;
 
 /// Puts `replacement` in the place of `node` in the arguments of all users of `node`. A user that is

@@ -59,9 +59,7 @@ pub extern "C" fn fxir_node_map_count(map: *const fxir_node_map) -> usize {
 /// map is freed; NULL when there are none.
 #[no_mangle]
 pub extern "C" fn fxir_node_map_pairs(map: *const fxir_node_map) -> *const fxir_node_pair {
-    read(map, std::ptr::null(), |map| {
-        Ok(if map.pairs.is_empty() { std::ptr::null() } else { map.pairs.as_ptr() })
-    })
+    read(map, std::ptr::null(), |map| Ok(if map.pairs.is_empty() { std::ptr::null() } else { map.pairs.as_ptr() }))
 }
 
 /// What stands for a node; 0 when nothing does.

@@ -44,9 +44,8 @@ pub unsafe extern "C" fn fxir_replace_target_nodes_with(
         let (old_op, new_op) = (op(old_op)?, op(new_op)?);
         let old_target = input::text(old_target, "old_target")?;
         let new_target = input::text(new_target, "new_target")?;
-        let count = write(module, |tree, id| {
-            Ok(replace_target_nodes_with(tree, id, old_op, old_target, new_op, new_target)?)
-        })?;
+        let count =
+            write(module, |tree, id| Ok(replace_target_nodes_with(tree, id, old_op, old_target, new_op, new_target)?))?;
         replaced.set(count);
         Ok(())
     })

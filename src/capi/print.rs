@@ -7,10 +7,10 @@ use super::input::Out;
 use super::module::fxir_module;
 use super::module_handle::read_graph;
 use super::status::*;
-use crate::formats::python::tabular::tabular;
+use crate::formats::tabular::print_tabular;
 
-/// The graph as a table, one line a node: opcode, name, target, args, kwargs. Functions are told by
-/// their qualified names. The caller frees `*table`.
+/// The graph as a table, one line a node: opcode, name, target, args, kwargs. Functions that Python
+/// would print with an address are told by their qualified names. The caller frees `*table`.
 ///
 /// torch.fx: `Graph.print_tabular`.
 #[no_mangle]
@@ -21,7 +21,7 @@ pub unsafe extern "C" fn fxir_graph_print_tabular(
 ) -> fxir_status {
     boundary::status(error, || {
         let table = Out::required(table, "table")?;
-        let text = read_graph(module, |graph| Ok(tabular(graph)))?;
+        let text = read_graph(module, |graph| Ok(print_tabular(graph) + "\n"))?;
         table.set_handle(Buffer::new(text))
     })
 }

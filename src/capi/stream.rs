@@ -9,8 +9,7 @@ use std::io;
 /// Takes the next `length` bytes of an output; they live until it returns. Returns 0, or a code of
 /// its own that stops the whole call with `FXIR_CALLBACK`. What it was given before stays given. It
 /// may use the library freely. Must not throw or longjmp.
-pub type fxir_write =
-    Option<unsafe extern "C" fn(user_data: *mut c_void, data: *const c_void, length: usize) -> i32>;
+pub type fxir_write = Option<unsafe extern "C" fn(user_data: *mut c_void, data: *const c_void, length: usize) -> i32>;
 
 type Function = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> i32;
 

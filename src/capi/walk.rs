@@ -47,11 +47,7 @@ pub extern "C" fn fxir_graph_node_count(module: *const fxir_module) -> usize {
 /// All nodes in order: fills `nodes` with as many as `capacity` allows and returns how many there
 /// are. `nodes` may be NULL when `capacity` is 0. torch.fx: `Graph.nodes`.
 #[no_mangle]
-pub unsafe extern "C" fn fxir_graph_nodes(
-    module: *const fxir_module,
-    nodes: *mut fxir_node,
-    capacity: usize,
-) -> usize {
+pub unsafe extern "C" fn fxir_graph_nodes(module: *const fxir_module, nodes: *mut fxir_node, capacity: usize) -> usize {
     boundary::value(0, || {
         read_graph(module, |graph| {
             input::fill(nodes, capacity, graph.nodes().take(capacity).map(|node| node.to_bits()));

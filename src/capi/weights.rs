@@ -50,10 +50,7 @@ fn of_file(read: weights::Weights) -> Outcome<WeightsRecord> {
 
 /// An empty set. The caller frees `*weights`.
 #[no_mangle]
-pub unsafe extern "C" fn fxir_weights_new(
-    weights: *mut *mut fxir_weights,
-    error: *mut *mut fxir_error,
-) -> fxir_status {
+pub unsafe extern "C" fn fxir_weights_new(weights: *mut *mut fxir_weights, error: *mut *mut fxir_error) -> fxir_status {
     boundary::status(error, || Out::required(weights, "weights")?.set_handle(WeightsRecord::new([])?))
 }
 
@@ -159,8 +156,8 @@ pub unsafe extern "C" fn fxir_weights_tensor(
             let tensors = record.0.read();
             (tensors.len(), tensors.get_index(index).map(|(_, tensor)| tensor.clone()))
         };
-        let found =
-            found.ok_or_else(|| Failure::new(FXIR_OUT_OF_RANGE, format!("there are {count} tensors, none at {index}")))?;
+        let found = found
+            .ok_or_else(|| Failure::new(FXIR_OUT_OF_RANGE, format!("there are {count} tensors, none at {index}")))?;
         out.set_handle(TensorRecord::new(found))
     })
 }

@@ -1,8 +1,8 @@
 use super::*;
-use crate::capi::error::Outcome;
-use crate::capi::walk::*;
 use crate::capi::boundary;
+use crate::capi::error::Outcome;
 use crate::capi::module_handle::write;
+use crate::capi::walk::*;
 use std::process::Command;
 
 fn panicking_mutator(module: *mut fxir_module, error: *mut *mut fxir_error) -> fxir_status {

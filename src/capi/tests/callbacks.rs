@@ -30,8 +30,15 @@ unsafe extern "C" fn visit(data: *mut c_void, view: *const fxir_module, node: fx
         // Other modules are free.
         assert_eq!(write(visit.other), FXIR_OK);
         let mut changed = 9;
-        let nested =
-            fxir_node_replace_all_uses_with(visit.module, node, node, Some(visit_none), null_mut(), &raw mut changed, null_mut());
+        let nested = fxir_node_replace_all_uses_with(
+            visit.module,
+            node,
+            node,
+            Some(visit_none),
+            null_mut(),
+            &raw mut changed,
+            null_mut(),
+        );
         assert_eq!((nested, changed), (FXIR_BUSY, 9));
         // SAFETY: as the header says.
         *verdict = visit.verdict;
@@ -94,9 +101,8 @@ fn a_filter_that_fails_stops_everything() {
     let mut error = null_mut();
     let data = (&raw mut with).cast();
     // SAFETY: a call as C makes it.
-    let status = unsafe {
-        fxir_node_replace_all_uses_with(module, x, y, Some(visit), data, &raw mut changed, &raw mut error)
-    };
+    let status =
+        unsafe { fxir_node_replace_all_uses_with(module, x, y, Some(visit), data, &raw mut changed, &raw mut error) };
     assert_eq!((status, fxir_error_callback_code(error)), (FXIR_CALLBACK, -42));
     fxir_error_free(error);
     assert_eq!((changed, fxir_node_user_count(module, x)), (77, 2));
@@ -119,8 +125,9 @@ fn a_filter_may_free_the_module_it_is_called_for() {
     let (module, x, y) = graph();
     let mut changed = 0;
     // SAFETY: a call as C makes it.
-    let status =
-        unsafe { fxir_node_replace_all_uses_with(module, x, y, Some(free), module.cast(), &raw mut changed, null_mut()) };
+    let status = unsafe {
+        fxir_node_replace_all_uses_with(module, x, y, Some(free), module.cast(), &raw mut changed, null_mut())
+    };
     assert_eq!((status, changed), (FXIR_OK, 2));
     assert_eq!(fxir_graph_node_count(module), 0);
 }

@@ -150,12 +150,12 @@ fn values_come_back_as_they_were_given() {
         let tensor = plain(FXIR_VALUE_TENSOR, fxir_value_content { tensor: &raw const meta });
         let items = [
             fxir_value { key: c"t".as_ptr(), ..tensor },
-            fxir_value { key: c"n".as_ptr(), ..plain(FXIR_VALUE_SYMBOLIC, fxir_value_content { text: c"s0".as_ptr() }) },
+            fxir_value {
+                key: c"n".as_ptr(),
+                ..plain(FXIR_VALUE_SYMBOLIC, fxir_value_content { text: c"s0".as_ptr() })
+            },
         ];
-        let value = fxir_value {
-            count: 2,
-            ..plain(FXIR_VALUE_DICT, fxir_value_content { items: items.as_ptr() })
-        };
+        let value = fxir_value { count: 2, ..plain(FXIR_VALUE_DICT, fxir_value_content { items: items.as_ptr() }) };
         ok(|error| fxir_node_set_value(module, x, &value, error));
         let mut values = null_mut();
         ok(|error| fxir_node_value(module, x, &raw mut values, error));
@@ -180,7 +180,13 @@ fn values_come_back_as_they_were_given() {
 fn values_that_hold_themselves_end() {
     let module = net();
     let x = crate::capi::walk::fxir_graph_first(module);
-    let none = fxir_value { kind: FXIR_VALUE_NONE, flags: 0, count: 0, key: null(), content: fxir_value_content { integer: 0 } };
+    let none = fxir_value {
+        kind: FXIR_VALUE_NONE,
+        flags: 0,
+        count: 0,
+        key: null(),
+        content: fxir_value_content { integer: 0 },
+    };
     let mut circle = [none; 2];
     let content = fxir_value_content { items: (&raw const circle).cast() };
     circle[1] = fxir_value { kind: FXIR_VALUE_LIST, count: 2, content, ..none };

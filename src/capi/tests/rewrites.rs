@@ -120,8 +120,13 @@ unsafe extern "C" fn keep_one(
 #[test]
 fn a_filter_decides_match_by_match() {
     let (net, (pattern, [a, _]), (replacement, _)) = (net(), binary(c"torch.add"), binary(c"torch.sub"));
-    let mut asked =
-        Asked { matches: null(), names: Vec::new(), keep: "add_1", returns: 0, pattern_node: fxir_graph_next(pattern, fxir_graph_next(pattern, a)) };
+    let mut asked = Asked {
+        matches: null(),
+        names: Vec::new(),
+        keep: "add_1",
+        returns: 0,
+        pattern_node: fxir_graph_next(pattern, fxir_graph_next(pattern, a)),
+    };
     // SAFETY: calls as C makes them.
     unsafe {
         let mut options = std::mem::zeroed::<fxir_match_options>();

@@ -23,9 +23,24 @@ fn borrow(counter: &AtomicUsize, length: usize) -> Result<*mut fxir_tensor, fxir
     // SAFETY: a call as C makes it.
     let status = unsafe {
         let data = VALUES.as_ptr().cast();
-        fxir_tensor_borrow(7, [2i64, 3].as_ptr(), 2, null(), data, length, Some(count), counter, &raw mut tensor, null_mut())
+        fxir_tensor_borrow(
+            7,
+            [2i64, 3].as_ptr(),
+            2,
+            null(),
+            data,
+            length,
+            Some(count),
+            counter,
+            &raw mut tensor,
+            null_mut(),
+        )
     };
-    if status == FXIR_OK { Ok(tensor) } else { Err(status) }
+    if status == FXIR_OK {
+        Ok(tensor)
+    } else {
+        Err(status)
+    }
 }
 
 #[test]
@@ -41,7 +56,8 @@ fn borrowed_memory_is_given_back_once_after_the_last_use() {
     let module = new_module();
     // SAFETY: calls as C makes them.
     unsafe {
-        let set = |path: &CStr, error| fxir_module_set_tensor(module, path.as_ptr(), FXIR_MEMBER_PARAMETER, tensor, error);
+        let set =
+            |path: &CStr, error| fxir_module_set_tensor(module, path.as_ptr(), FXIR_MEMBER_PARAMETER, tensor, error);
         ok(|error| set(c"a.weight", error));
         ok(|error| set(c"b.weight", error));
         fxir_tensor_free(tensor);

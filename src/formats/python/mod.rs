@@ -2,4 +2,3 @@
 
 pub mod literal;
 pub mod repr;
-pub mod tabular;
