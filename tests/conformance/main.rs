@@ -3,7 +3,9 @@
 //!
 //! Prints `SUITE: PASSED of TOTAL` for each suite, then the cases that fail, and fails if any did.
 
+mod json;
 mod names;
+mod serialize;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -46,6 +48,7 @@ fn conformance() {
     for folder in folders() {
         assert!(folder.is_dir(), "there is no folder {}", folder.display());
         names::run(&folder, &mut report);
+        serialize::run(&folder, &mut report);
     }
     for (name, suite) in &report.suites {
         println!("{name}: {} of {}", suite.total - suite.failures.len(), suite.total);
