@@ -886,6 +886,19 @@ fxir_status fxir_module_get_tensor(const struct fxir_module *module,
                                    struct fxir_tensor **tensor,
                                    struct fxir_error **error);
 
+/// A tensor of what a node names: of the module that a call_module calls, the one under the dotted
+/// path `attribute` ("weight", "bias"); of a get_attr, the one that it reads, `attribute` being NULL.
+/// The caller frees it with `fxir_tensor_free`; it shares its bytes with the module.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_NOT_FOUND (there is nothing, a submodule or a setting),
+/// FXIR_INVALID_ARGUMENT (the node is of another op), FXIR_INVALID_UTF8. torch.fx:
+/// `getattr(gm.get_submodule(node.target), attribute)`.
+fxir_status fxir_node_get_tensor(const struct fxir_module *module,
+                                 fxir_node node,
+                                 const char *attribute,
+                                 struct fxir_tensor **tensor,
+                                 struct fxir_error **error);
+
 /// Sets a tensor under a dotted path: `kind` is FXIR_MEMBER_PARAMETER, FXIR_MEMBER_BUFFER or
 /// FXIR_MEMBER_CONSTANT. The bytes are shared, not copied; the caller keeps its handle and may free
 /// it at once. Holders are made on the way where there is nothing; what bore the name before is

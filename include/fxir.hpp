@@ -52,6 +52,10 @@ public:
 
     std::int32_t member_kind(const std::string &path) const { return fxir_module_member_kind(module_, path.c_str()); }
     Tensor tensor(const std::string &path) const { return made<Tensor>(fxir_module_get_tensor, module_, path.c_str()); }
+    /* The tensor "weight", say, of the module that a call_module calls. */
+    Tensor tensor(Node node, const std::string &attribute) const {
+        return made<Tensor>(fxir_node_get_tensor, module_, node.id, attribute.c_str());
+    }
     ArgsSnapshot attribute(const std::string &path) const {
         return made<ArgsSnapshot>(fxir_module_get_attribute, module_, path.c_str());
     }

@@ -26,6 +26,7 @@ struct Storage {
     symbols: Arc<Symbols>,
     items: Vec<Box<[fxir_arg]>>,
     bytes: Vec<Box<[u8]>>,
+    #[expect(clippy::vec_box, reason = "what is pointed to must stay where it is when the vector grows")]
     integers: Vec<Box<[i64; 3]>>,
 }
 

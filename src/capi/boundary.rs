@@ -48,7 +48,7 @@ pub(super) unsafe fn status(error: *mut *mut fxir_error, body: impl FnOnce() -> 
         Err(failure) => {
             let status = failure.status;
             if !error.is_null() {
-                let handle = inside(|| Ok(into_handle(failure))).unwrap_or(std::ptr::null_mut());
+                let handle = inside(|| Ok(into_handle(*failure))).unwrap_or(std::ptr::null_mut());
                 // SAFETY: the caller's promise.
                 unsafe { error.write(handle) };
             }

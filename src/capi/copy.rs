@@ -98,12 +98,21 @@ pub unsafe extern "C" fn fxir_graph_node_copy(
         let source = module_handle::module(source)?;
         let made = if is_one(&module, &source) {
             let mut tree = module.lock_write()?;
-            copy_within(tree.graph_mut(module.id())?, at, node, &inputs)?
+            let graph = tree.graph_mut(module.id())?;
+            for (&old, &new) in &inputs {
+                graph.get(old)?;
+                graph.get(new)?;
+            }
+            copy_within(graph, at, node, &inputs)?
         } else {
             let source_tree = source.snapshot()?;
             let from = source_tree.graph(source.id())?;
             let mut tree = module.lock_write()?;
             let graph = tree.graph_mut(module.id())?;
+            for (&old, &new) in &inputs {
+                from.get(old)?;
+                graph.get(new)?;
+            }
             graph.node_copy(at, from, node, &mut |input| match inputs.get(&input) {
                 Some(&new) => Ok(Argument::Node(new)),
                 None => {

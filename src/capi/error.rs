@@ -76,10 +76,10 @@ impl From<Error> for Box<Failure> {
 }
 
 /// A handle for a failure; NULL when there is no room for one more handle.
-pub(super) fn into_handle(failure: Box<Failure>) -> *mut fxir_error {
+pub(super) fn into_handle(failure: Failure) -> *mut fxir_error {
     let text: Vec<u8> = failure.message.bytes().map(|byte| if byte == 0 { b' ' } else { byte }).collect();
     let message = CString::new(text).unwrap_or_default();
-    handle::create(ErrorRecord { failure: *failure, message }).unwrap_or(std::ptr::null_mut())
+    handle::create(ErrorRecord { failure, message }).unwrap_or(std::ptr::null_mut())
 }
 
 fn read<T>(error: *const fxir_error, none: T, get: impl FnOnce(&ErrorRecord) -> T) -> T {

@@ -8,11 +8,13 @@ use super::handle;
 use super::input::{self, Out};
 use super::module::fxir_module;
 use super::module_handle::{read, write};
+use super::node::fxir_node;
 use super::status::*;
 use super::tensor::{fxir_tensor, TensorRecord};
-use crate::ir::{Attribute, Member, Module, ModuleTree, Symbol, TensorKind};
+use crate::ir::{Attribute, Member, Module, ModuleId, ModuleTree, Op, Symbol, Tensor, TensorKind};
 use std::ffi::c_char;
 use std::ptr::null;
+use std::sync::Arc;
 
 /// There is no such member.
 pub const FXIR_MEMBER_NONE: i32 = 0;
@@ -103,12 +105,52 @@ pub unsafe extern "C" fn fxir_module_get_tensor(
     boundary::status(error, || {
         let tensor = Out::required(tensor, "tensor")?;
         let path = input::text(path, "path")?;
-        let found = read(module, |tree, id| match tree.attribute(id, path)? {
-            Attribute::Tensor(_, found) => Ok(found.clone()),
-            Attribute::Value(_) => Err(Failure::new(FXIR_NOT_FOUND, format!("{path:?} is a setting, not a tensor"))),
+        let found = read(module, |tree, id| tensor_at(tree, id, path))?;
+        tensor.set_handle(TensorRecord::new(found))
+    })
+}
+
+/// A tensor of what a node names: of the module that a call_module calls, the one under the dotted
+/// path `attribute` ("weight", "bias"); of a get_attr, the one that it reads, `attribute` being NULL.
+/// The caller frees it with `fxir_tensor_free`; it shares its bytes with the module.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_NOT_FOUND (there is nothing, a submodule or a setting),
+/// FXIR_INVALID_ARGUMENT (the node is of another op), FXIR_INVALID_UTF8. torch.fx:
+/// `getattr(gm.get_submodule(node.target), attribute)`.
+#[no_mangle]
+pub unsafe extern "C" fn fxir_node_get_tensor(
+    module: *const fxir_module,
+    node: fxir_node,
+    attribute: *const c_char,
+    tensor: *mut *mut fxir_tensor,
+    error: *mut *mut fxir_error,
+) -> fxir_status {
+    boundary::status(error, || {
+        let tensor = Out::required(tensor, "tensor")?;
+        let attribute = input::optional_text(attribute, "attribute")?;
+        let node = input::node(node)?;
+        let found = read(module, |tree, id| {
+            let graph = tree.graph(id)?;
+            let (op, target) = (graph.get(node)?.op(), graph.target(node));
+            match (op, attribute) {
+                (Op::GetAttr, None) => tensor_at(tree, id, target),
+                (Op::CallModule, Some(attribute)) => tensor_at(tree, id, &format!("{target}.{attribute}")),
+                (Op::CallModule, None) => Err(input::null("attribute")),
+                _ => {
+                    let message = format!("node {} is a {} and has no such tensor", graph.name(node), op.name());
+                    Err(Failure::new(FXIR_INVALID_ARGUMENT, message))
+                }
+            }
         })?;
         tensor.set_handle(TensorRecord::new(found))
     })
+}
+
+fn tensor_at(tree: &ModuleTree, module: ModuleId, path: &str) -> Outcome<Arc<Tensor>> {
+    match tree.attribute(module, path)? {
+        Attribute::Tensor(_, found) => Ok(found.clone()),
+        Attribute::Value(_) => Err(Failure::new(FXIR_NOT_FOUND, format!("{path:?} is a setting, not a tensor"))),
+    }
 }
 
 /// Sets a tensor under a dotted path: `kind` is FXIR_MEMBER_PARAMETER, FXIR_MEMBER_BUFFER or

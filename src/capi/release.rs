@@ -19,9 +19,10 @@ pub(super) fn run_unlocked(job: impl FnOnce() + 'static) {
         return job();
     }
     let mut job: Option<Job> = Some(Box::new(job));
-    let kept = WAITING.try_with(|waiting| match waiting.try_borrow_mut() {
-        Ok(mut waiting) => waiting.extend(job.take()),
-        Err(_) => {}
+    let kept = WAITING.try_with(|waiting| {
+        if let Ok(mut waiting) = waiting.try_borrow_mut() {
+            waiting.extend(job.take());
+        }
     });
     match (kept, job) {
         (Ok(()), None) => boundary::note_waiting(),

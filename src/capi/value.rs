@@ -74,6 +74,7 @@ struct ValuesRecord {
     root: Box<fxir_value>,
     tensors: Vec<*const fxir_tensor_meta>,
     _items: Vec<Box<[fxir_value]>>,
+    #[expect(clippy::vec_box, reason = "what is pointed to must stay where it is when the vector grows")]
     _metas: Vec<Box<MetaRecord>>,
     _texts: Vec<CString>,
 }
@@ -94,6 +95,7 @@ const MAX_DEPTH: usize = 64;
 #[derive(Default)]
 struct Writer {
     items: Vec<Box<[fxir_value]>>,
+    #[expect(clippy::vec_box, reason = "what is pointed to must stay where it is when the vector grows")]
     metas: Vec<Box<MetaRecord>>,
     texts: Vec<CString>,
     tensors: Vec<*const fxir_tensor_meta>,

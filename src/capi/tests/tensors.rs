@@ -98,6 +98,40 @@ fn an_edit_that_ends_the_last_use_gives_back_after_its_lock() {
 }
 
 #[test]
+fn the_tensors_of_a_node_by_name() {
+    let counter = AtomicUsize::new(0);
+    let tensor = borrow(&counter, 24).unwrap();
+    let module = new_module();
+    let x = placeholder(module, c"x");
+    let (mut fc, mut read, mut found) = (0, 0, null_mut());
+    // SAFETY: calls as C makes them.
+    unsafe {
+        let kind = FXIR_MODULE_LEAF;
+        ok(|error| fxir_module_add_submodule(module, c"fc".as_ptr(), kind, c"T".as_ptr(), null_mut(), error));
+        let path = c"fc.weight".as_ptr();
+        ok(|error| fxir_module_set_tensor(module, path, FXIR_MEMBER_PARAMETER, tensor, error));
+        ok(|error| fxir_module_set_attribute(module, c"fc.size".as_ptr(), &arg_int(3), error));
+        let args = [arg_node(x)];
+        ok(|error| fxir_graph_call_module(module, c"fc".as_ptr(), args.as_ptr(), 1, null(), 0, &raw mut fc, error));
+        ok(|error| fxir_graph_get_attr(module, path, &raw mut read, error));
+        let mut get =
+            |node, name: *const c_char, error| fxir_node_get_tensor(module, node, name, &raw mut found, error);
+        for (node, name) in [(fc, c"weight".as_ptr()), (read, null())] {
+            ok(|error| get(node, name, error));
+        }
+        assert_eq!(fails(|error| get(fc, c"bias".as_ptr(), error)).0, FXIR_NOT_FOUND);
+        assert_eq!(fails(|error| get(fc, c"size".as_ptr(), error)).0, FXIR_NOT_FOUND);
+        assert_eq!(fails(|error| get(fc, null(), error)).0, FXIR_NULL_ARGUMENT);
+        assert_eq!(fails(|error| get(x, null(), error)).0, FXIR_INVALID_ARGUMENT);
+        assert_eq!(fails(|error| get(0, null(), error)).0, FXIR_STALE_NODE);
+    }
+    assert_eq!(fxir_tensor_data(found), fxir_tensor_data(tensor));
+    fxir_tensor_free(tensor);
+    fxir_tensor_free(found);
+    fxir_module_free(module);
+}
+
+#[test]
 fn a_handle_of_another_type_is_refused() {
     let counter = AtomicUsize::new(0);
     let tensor = borrow(&counter, 24).unwrap();
