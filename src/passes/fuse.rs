@@ -62,6 +62,9 @@ pub fn fuse_as_graphmodule(
     options: &FuseOptions,
 ) -> Result<Fused> {
     let graph = tree.graph(module)?;
+    if nodes.is_empty() {
+        return Err(Error::new(ErrorKind::InvalidArgument, "there are no nodes to fuse"));
+    }
     let partition = Partition::new(graph, nodes)?;
     partition.check_movable(graph)?;
     if let Some(between) = partition.node_between(graph) {
@@ -121,10 +124,10 @@ impl Region {
         }
         let used_outside = |&node: &NodeId| graph.users(node).any(|user| !partition.holds(user));
         let outputs: Vec<NodeId> = nodes.iter().copied().filter(used_outside).collect();
-        match (nodes.first(), outputs.is_empty()) {
-            (None, _) => Err(Error::new(ErrorKind::InvalidArgument, "there are no nodes to fuse")),
-            (Some(&node), true) => {
-                let message = format!("nothing outside uses the nodes that are to be fused, {} among them", graph.name(node));
+        match nodes.first() {
+            Some(&node) if outputs.is_empty() => {
+                let message =
+                    format!("nothing outside uses the nodes that are to be fused, {} among them", graph.name(node));
                 Err(Error::new(ErrorKind::InvalidArgument, message).at_node(node))
             }
             _ => Ok(Region { nodes, inputs, outputs }),
@@ -168,3 +171,7 @@ impl Region {
         Ok(copy)
     }
 }
+
+#[cfg(test)]
+#[path = "fuse_tests.rs"]
+mod tests;

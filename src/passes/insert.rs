@@ -3,9 +3,7 @@
 use super::in_order::in_order;
 use super::legalize::legalize;
 use crate::ir::tree::Fragment;
-use crate::ir::{
-    Args, Argument, At, Error, ErrorKind, Graph, Kwargs, ModuleId, ModuleTree, NodeId, Op, Result, Value,
-};
+use crate::ir::{Args, Argument, At, Error, ErrorKind, Graph, Kwargs, ModuleId, ModuleTree, NodeId, Op, Result, Value};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -55,13 +53,17 @@ pub fn insert_subgm(
             return Err(Error::new(ErrorKind::InvalidArgument, message).at_node(node));
         }
     }
-    let returns_tuple = check_signature(&sub, inputs.len(), outputs.len())?;
+    let items = check_signature(&sub, inputs.len(), outputs.len())?;
     in_order(tree, module, |tree| {
         refuse_cycle(tree.graph(module)?, inputs, outputs)?;
         let path = free_path(tree, module, name, taken)?;
-        let as_tuple = outputs.len() > 1 || returns_tuple;
+        let as_tuple = outputs.len() > 1 || items.is_some();
         let inserted = insert_call(tree, module, sub, path, inputs, outputs, as_tuple, |_| true)?;
-        legalize(tree.graph_mut(module)?)?;
+        let graph = tree.graph_mut(module)?;
+        if items.is_some_and(|items| items != outputs.len()) {
+            graph.set_value(inserted.call, None)?;
+        }
+        legalize(graph)?;
         Ok(inserted)
     })
 }
@@ -111,7 +113,8 @@ pub(super) fn insert_call(
     // Nothing below fails: the nodes are live, and there is room for more.
     let graph = tree.graph_mut(module)?;
     let args: Args = inputs.iter().map(|&node| Argument::Node(node)).collect();
-    let call = graph.create_node(place_of_call(graph, inputs, outputs), Op::CallModule, &path, args, Kwargs::new(), None)?;
+    let call =
+        graph.create_node(place_of_call(graph, inputs, outputs), Op::CallModule, &path, args, Kwargs::new(), None)?;
     let mut stands_for: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     let mut last = call;
     for (index, &output) in outputs.iter().enumerate() {
@@ -130,7 +133,8 @@ pub(super) fn insert_call(
         stands_for.insert(output, new);
     }
     if as_tuple {
-        let values: Option<Vec<Value>> = outputs.iter().map(|&node| graph[node].value().map(|v| v.as_ref().clone())).collect();
+        let values: Option<Vec<Value>> =
+            outputs.iter().map(|&node| graph[node].value().map(|v| v.as_ref().clone())).collect();
         graph.set_value(call, values.map(|values| Arc::new(Value::Tuple(values))))?;
     }
     for user in users_of(graph, outputs) {
@@ -167,10 +171,10 @@ fn place_of_call(graph: &Graph, inputs: &[NodeId], outputs: &[NodeId]) -> At {
     }
 }
 
-/// Whether the module returns a tuple; an error when it does not take so many inputs or does not
-/// return so many outputs. Of a leaf nothing is known.
-fn check_signature(sub: &Fragment, inputs: usize, outputs: usize) -> Result<bool> {
-    let Some(graph) = sub.top().and_then(|top| top.graph()) else { return Ok(false) };
+/// How many items the module returns, if it returns a tuple; an error when it does not take so many
+/// inputs or does not return so many outputs. Of a leaf nothing is known.
+fn check_signature(sub: &Fragment, inputs: usize, outputs: usize) -> Result<Option<usize>> {
+    let Some(graph) = sub.top().and_then(|top| top.graph()) else { return Ok(None) };
     let is_rest = |node: NodeId| graph.target(node).starts_with('*');
     let placeholders = || graph.nodes_of(Op::Placeholder);
     let needed = placeholders().filter(|&node| !is_rest(node) && graph[node].args().is_empty()).count();
@@ -184,7 +188,8 @@ fn check_signature(sub: &Fragment, inputs: usize, outputs: usize) -> Result<bool
             let message = format!("the submodule returns {} values, {outputs} are to be replaced", items.len());
             Err(Error::new(ErrorKind::InvalidArgument, message))
         }
-        returned => Ok(matches!(returned, Some(Argument::Tuple(_) | Argument::List(_)))),
+        Some(Argument::Tuple(items) | Argument::List(items)) => Ok(Some(items.len())),
+        _ => Ok(None),
     }
 }
 

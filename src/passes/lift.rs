@@ -44,12 +44,7 @@ pub(super) fn lift_members(
 }
 
 /// The member that a call_module or get_attr node names.
-pub(super) fn member_of<'t>(
-    tree: &'t ModuleTree,
-    module: ModuleId,
-    graph: &Graph,
-    node: NodeId,
-) -> Result<Member<'t>> {
+pub(super) fn member_of<'t>(tree: &'t ModuleTree, module: ModuleId, graph: &Graph, node: NodeId) -> Result<Member<'t>> {
     let (op, name, target) = (graph[node].op(), graph.name(node), graph.target(node));
     let refuse = |what: &str| {
         let message = format!("node {name} ({} {target}): {what}", op.name());

@@ -73,7 +73,8 @@ fn attrs_for_lowering(
     dict.push("name", Argument::Str(leaf.type_name()));
     let Some(wanted) = known_attributes(type_name) else {
         if strict {
-            let message = format!("node {} calls a {type_name}, of which it is not known what to lift", graph.name(node));
+            let message =
+                format!("node {} calls a {type_name}, of which it is not known what to lift", graph.name(node));
             return Err(Error::new(ErrorKind::Unsupported, message).at_node(node));
         }
         for (&name, attribute) in leaf.attributes() {
@@ -85,7 +86,9 @@ fn attrs_for_lowering(
         match symbols.find(name).and_then(|name| leaf.attributes().get(&name)) {
             Some(attribute) => dict.push_attribute(name, attribute),
             // A module made without one has None there.
-            None if matches!(name, "weight" | "bias" | "running_mean" | "running_var") => dict.push(name, Argument::None),
+            None if matches!(name, "weight" | "bias" | "running_mean" | "running_var") => {
+                dict.push(name, Argument::None)
+            }
             None if strict => {
                 let message = format!("node {} calls a {type_name} without {name}", graph.name(node));
                 return Err(Error::new(ErrorKind::NotFound, message).at_node(node));

@@ -1,8 +1,8 @@
 //! How many bytes a node takes: torch's `get_size_of_node` and `get_size_of_all_nodes`.
 
 use crate::ir::{
-    Attribute, Error, ErrorKind, Graph, Member, ModuleId, ModuleTree, NodeId, Op, Result, Tensor, TensorKind, TensorMeta,
-    Value,
+    Attribute, Error, ErrorKind, Graph, Member, ModuleId, ModuleTree, NodeId, Op, Result, Tensor, TensorKind,
+    TensorMeta,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -151,7 +151,7 @@ impl<'t> Sizes<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Argument, Dim, Dtype, NewModule};
+    use crate::ir::{Argument, Dim, Dtype, NewModule, Value};
 
     fn meta(dtype: Dtype, shape: &[i64]) -> TensorMeta {
         TensorMeta::new(dtype, shape.iter().copied())
@@ -233,10 +233,9 @@ mod tests {
         let told = Some(Arc::new(Value::Tensor(meta(Dtype::Float32, &[2, 3]))));
         tree.graph_mut(root).unwrap().set_value(x, told).unwrap();
         let all = get_size_of_all_nodes(&tree, root, ElementSize::Own).unwrap();
-        assert_eq!(all.iter().map(|(node, size)| (*node, size.output_bytes)).collect::<Vec<_>>(), [
-            (x, 24),
-            (call, 32),
-            (table, 25)
-        ]);
+        assert_eq!(
+            all.iter().map(|(node, size)| (*node, size.output_bytes)).collect::<Vec<_>>(),
+            [(x, 24), (call, 32), (table, 25)]
+        );
     }
 }

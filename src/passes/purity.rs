@@ -171,11 +171,16 @@ fn writes_by_keyword(symbols: &Symbols, node: &Node) -> bool {
 }
 
 fn target(impure: bool) -> Target {
-    if impure { Target::Impure } else { Target::Pure }
+    if impure {
+        Target::Impure
+    } else {
+        Target::Pure
+    }
 }
 
 fn method(name: &str, options: PurityOptions) -> Target {
-    let in_place_dunder = name.starts_with("__i") && !matches!(name, "__invert__" | "__index__" | "__int__" | "__iter__");
+    let in_place_dunder =
+        name.starts_with("__i") && !matches!(name, "__invert__" | "__index__" | "__int__" | "__iter__");
     target(
         ends_in_one_underscore(name)
             || in_place_dunder
@@ -217,10 +222,11 @@ fn function(name: &str, options: PurityOptions) -> Target {
 fn mutates_by_name(operator: &str, overload: &str) -> bool {
     let writes_out = overload == "out" || overload.starts_with("out_") || overload.ends_with("_out");
     let in_place_dunder = matches!(operator, "__iand__" | "__ior__" | "__ixor__" | "__ilshift__" | "__irshift__");
-    // Sorting a list sorts it in place; running statistics are kept where there are some.
+    // Overloads whose names mean something else elsewhere.
     let by_overload = match operator {
         "sort" => matches!(overload, "Tensor" | "any" | "bool" | "float" | "int" | "str"),
         "_native_batch_norm_legit" => overload == "default",
+        "geqrf" => overload == "a",
         _ => false,
     };
     ends_in_one_underscore(operator)

@@ -97,7 +97,8 @@ fn arguments_that_are_written_to() {
     let yes = Argument::Bool(true);
     let no = Argument::Bool(false);
     let relu = "torch.nn.functional.relu";
-    let with = |target, args: &[Argument], kwargs: &[(&str, Argument)]| judge(Op::CallFunction, target, args, kwargs, true);
+    let with =
+        |target, args: &[Argument], kwargs: &[(&str, Argument)]| judge(Op::CallFunction, target, args, kwargs, true);
     assert!(with(relu, &[], &[("inplace", yes.clone())]));
     assert!(!with(relu, &[], &[("inplace", no.clone())]));
     assert!(with(relu, &[Argument::None, yes.clone()], &[]));
