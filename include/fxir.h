@@ -1847,8 +1847,8 @@ fxir_status fxir_tensor_borrow(int32_t dtype,
 /// `rank` sizes at `shape`, row-major, exactly as many bytes as they take. The caller frees
 /// `*tensor`.
 ///
-/// Statuses: FXIR_INVALID_ARGUMENT (no dtype, a negative size, another number of bytes),
-/// FXIR_OUT_OF_RANGE (too few bytes), FXIR_LIMIT (more than 64 dimensions).
+/// Statuses: FXIR_INVALID_ARGUMENT (no dtype, a negative size, another number of bytes), FXIR_LIMIT
+/// (more than 64 dimensions).
 fxir_status fxir_tensor_copy(int32_t dtype,
                              const int64_t *shape,
                              size_t rank,

@@ -141,8 +141,8 @@ pub unsafe extern "C" fn fxir_tensor_borrow(
 /// `rank` sizes at `shape`, row-major, exactly as many bytes as they take. The caller frees
 /// `*tensor`.
 ///
-/// Statuses: FXIR_INVALID_ARGUMENT (no dtype, a negative size, another number of bytes),
-/// FXIR_OUT_OF_RANGE (too few bytes), FXIR_LIMIT (more than 64 dimensions).
+/// Statuses: FXIR_INVALID_ARGUMENT (no dtype, a negative size, another number of bytes), FXIR_LIMIT
+/// (more than 64 dimensions).
 #[no_mangle]
 pub unsafe extern "C" fn fxir_tensor_copy(
     dtype: i32,
