@@ -1691,8 +1691,8 @@ void fxir_serialize_options_init(struct fxir_serialize_options *options);
 /// replacing it by a rename is fine. `weights_path` may be NULL: then the tensors have metadata only.
 /// The caller frees `*module`.
 ///
-/// Statuses: FXIR_IO, FXIR_PARSE (with the line and column), FXIR_LIMIT (nested too deep),
-/// FXIR_NOT_FOUND (a tensor is missing from the weights), FXIR_INVALID_UTF8, FXIR_UNSUPPORTED.
+/// Statuses: FXIR_IO, FXIR_PARSE (with the line and column, or the name of the tensor that the weights
+/// don't have), FXIR_LIMIT (nested too deep), FXIR_INVALID_UTF8, FXIR_UNSUPPORTED.
 fxir_status fxir_module_load_json(const char *json_path,
                                   const char *weights_path,
                                   struct fxir_module **module,
@@ -1701,8 +1701,8 @@ fxir_status fxir_module_load_json(const char *json_path,
 /// Reads such a JSON that is in memory, `length` bytes at `json`. `weights`, which may be NULL, holds
 /// its tensors, whose bytes are shared. The caller frees `*module`.
 ///
-/// Statuses: FXIR_PARSE (with the line and column), FXIR_LIMIT (nested too deep), FXIR_NOT_FOUND (a
-/// tensor is missing from the weights), FXIR_UNSUPPORTED.
+/// Statuses: FXIR_PARSE (with the line and column, or the name of the tensor that the weights don't
+/// have), FXIR_LIMIT (nested too deep), FXIR_UNSUPPORTED.
 fxir_status fxir_module_read_json(const char *json,
                                   size_t length,
                                   const struct fxir_weights *weights,

@@ -68,8 +68,8 @@ unsafe fn read_options(options: *const fxir_serialize_options) -> Outcome<Serial
 /// replacing it by a rename is fine. `weights_path` may be NULL: then the tensors have metadata only.
 /// The caller frees `*module`.
 ///
-/// Statuses: FXIR_IO, FXIR_PARSE (with the line and column), FXIR_LIMIT (nested too deep),
-/// FXIR_NOT_FOUND (a tensor is missing from the weights), FXIR_INVALID_UTF8, FXIR_UNSUPPORTED.
+/// Statuses: FXIR_IO, FXIR_PARSE (with the line and column, or the name of the tensor that the weights
+/// don't have), FXIR_LIMIT (nested too deep), FXIR_INVALID_UTF8, FXIR_UNSUPPORTED.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_module_load_json(
     json_path: *const c_char,
@@ -93,8 +93,8 @@ pub unsafe extern "C" fn fxir_module_load_json(
 /// Reads such a JSON that is in memory, `length` bytes at `json`. `weights`, which may be NULL, holds
 /// its tensors, whose bytes are shared. The caller frees `*module`.
 ///
-/// Statuses: FXIR_PARSE (with the line and column), FXIR_LIMIT (nested too deep), FXIR_NOT_FOUND (a
-/// tensor is missing from the weights), FXIR_UNSUPPORTED.
+/// Statuses: FXIR_PARSE (with the line and column, or the name of the tensor that the weights don't
+/// have), FXIR_LIMIT (nested too deep), FXIR_UNSUPPORTED.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_module_read_json(
     json: *const c_char,
