@@ -667,13 +667,17 @@ static void inserting(void) {
         two[0] = fxir_arg_node(nth(pair, 1)), two[1] = fxir_arg_node(nth(pair, 0));
         result = fxir_arg_tuple(two, 2);
         OK(fxir_node_set_args(pair, fxir_graph_last(pair), &result, 1, E));
-        REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_insert_subgm(module, pair, "s", &n[0], 1, &n[1], 1, 0, &call, E));
         REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_insert_subgm(module, pair, "s", &n[0], 1, &n[1], 3, 0, &call, E));
         fxir_module_free(pair);
     }
     REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_insert_subgm(module, sub, "s", &n[0], 1, &n[1], 1, 9, &call, E));
     REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_insert_subgm(module, sub, "s", &n[4], 1, &n[2], 1, 0, &call, E)); /* a circle */
     REFUSED(FXIR_ALREADY_EXISTS, module, fxir_insert_subgm(module, sub, "linear", &n[1], 1, &n[2], 1, 1, &call, E));
+    REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_insert_subgm(module, sub, "", &n[1], 1, &n[2], 1, 0, &call, E));
+    REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_insert_subgm(module, sub, "a..b", &n[1], 1, &n[2], 1, 0, &call, E));
+    REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_fuse_as_graphmodule(module, &n[2], 1, "", NULL, &call, NULL, E));
+    REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_insert_subgm(module, sub, "s", &n[5], 1, &n[2], 1, 0, &call, E));
+    REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_insert_subgm(module, sub, "s", &n[1], 1, &n[5], 1, 0, &call, E));
     CHECK(call == 0);
     OK(fxir_insert_subgm(module, sub, "linear", &n[1], 1, &n[2], 1, 0, &call, E));
     CHECK(!strcmp(fxir_node_target(module, call), "linear_1") && fxir_node_user_count(module, n[2]) == 0);
