@@ -710,6 +710,35 @@ static int32_t impure(void *user_data, const fxir_module *view, fxir_node node, 
     return state[0];
 }
 
+/* x -> (x, f(x)): a placeholder that is returned stays what it is. */
+static void returned_placeholders(void) {
+    fxir_module *module = new_module(), *pattern = new_module(), *same = new_module(), *other = new_module();
+    fxir_node x;
+    fxir_arg two[2], result = fxir_arg_tuple(two, 2);
+    fxir_matches *matches = NULL;
+    x = placeholder(module, "x");
+    call_1(module, "k", x);
+    output_1(module, call_2(module, "c", call_1(module, "f", call_1(module, "f", x)), x));
+    x = placeholder(pattern, "x");
+    two[0] = fxir_arg_node(x), two[1] = fxir_arg_node(call_1(pattern, "f", x));
+    OK(fxir_graph_output(pattern, &result, NULL, E));
+    x = placeholder(other, "x");
+    two[0] = fxir_arg_node(call_1(other, "g", x)), two[1] = fxir_arg_node(call_1(other, "h", x));
+    OK(fxir_graph_output(other, &result, NULL, E));
+    REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_replace_pattern(module, pattern, other, NULL, &matches, E));
+    x = placeholder(same, "x");
+    two[0] = fxir_arg_node(x), two[1] = fxir_arg_node(call_1(same, "h", x));
+    OK(fxir_graph_output(same, &result, NULL, E));
+    OK(fxir_replace_pattern(module, pattern, same, NULL, &matches, E));
+    CHECK(fxir_matches_count(matches) == 2 && targets_are(module, "x k h h c output"));
+    OK(fxir_graph_lint(module, E));
+    fxir_matches_free(matches);
+    fxir_module_free(module);
+    fxir_module_free(pattern);
+    fxir_module_free(same);
+    fxir_module_free(other);
+}
+
 static void small_passes(void) {
     fxir_node n[6], dead, kept;
     fxir_module *module = chain(n);
@@ -951,6 +980,7 @@ int main(void) {
     sizes_of_options();
     fusing();
     inserting();
+    returned_placeholders();
     small_passes();
     bytes();
     copying();

@@ -9,7 +9,7 @@ mod members;
 mod replacement;
 
 use super::subgraph_matcher::{match_pattern, MatchFilter, MatchOptions, Matches, Pattern};
-use crate::ir::{lint, Error, ErrorKind, ModuleId, ModuleTree, NodeId, Result};
+use crate::ir::{lint, Argument, Error, ErrorKind, ModuleId, ModuleTree, NodeId, Result};
 use members::NewMember;
 use replacement::Replacement;
 
@@ -89,13 +89,14 @@ impl Rewrite {
         lint::lint(tree, module)?;
         let graph = tree.graph(module)?;
         let members = members::missing_members(tree, module, replacement)?;
-        let replacement = Replacement::new(replacement.0.graph(replacement.1)?, graph.symbols())?;
+        let mut replacement = Replacement::new(replacement.0.graph(replacement.1)?, graph.symbols())?;
         let counts = |pattern: usize, replacement: usize, what: &str| {
             let message = format!("the pattern has {pattern} {what} and the replacement {replacement}");
             if pattern == replacement { Ok(()) } else { Err(Error::new(ErrorKind::InvalidArgument, message)) }
         };
         counts(pattern.placeholders().len(), replacement.placeholders.len(), "placeholders")?;
         counts(pattern.returning().len(), replacement.returned.len(), "returned nodes")?;
+        let returning = drop_returned_placeholders(pattern, &mut replacement)?;
         let options = MatchOptions { match_output: false, remove_overlapping_matches: true, ..*options };
         let mut matches = match_pattern(tree, module, pattern, &options, filter)?;
         if pattern.returning().len() > 1 {
@@ -105,7 +106,7 @@ impl Rewrite {
         let compute = pattern.compute_nodes().collect();
         let pattern = PatternShape {
             placeholders: pattern.placeholders().to_vec(),
-            returning: pattern.returning().to_vec(),
+            returning,
             anchors: pattern.anchors(false),
             compute,
         };
@@ -132,4 +133,29 @@ impl Rewrite {
         debug_assert_eq!(lint::lint(tree, module), Ok(()));
         Ok(replaced)
     }
+}
+
+/// Where the returned nodes stand that are replaced. A placeholder among them stays what it is, so
+/// the replacement has to return the same one: anything else would take the place of what it is
+/// itself made from, and use itself.
+fn drop_returned_placeholders(pattern: &Pattern<'_>, replacement: &mut Replacement) -> Result<Vec<usize>> {
+    let mut returning = Vec::new();
+    let mut returned = Vec::new();
+    for (&index, value) in pattern.returning().iter().zip(std::mem::take(&mut replacement.returned)) {
+        let position = pattern.placeholders().iter().position(|&placeholder| placeholder == index);
+        let same = position.and_then(|position| replacement.placeholders.get(position));
+        match (same, &value) {
+            (None, _) => {
+                returning.push(index);
+                returned.push(value);
+            }
+            (Some(&slot), Argument::Node(node)) if node.slot() == slot => {}
+            _ => {
+                let message = "the pattern returns one of its placeholders, and the replacement does not return the same";
+                return Err(Error::new(ErrorKind::InvalidArgument, message));
+            }
+        }
+    }
+    replacement.returned = returned;
+    Ok(returning)
 }
