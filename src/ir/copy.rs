@@ -83,6 +83,7 @@ impl Graph {
         if map.len() < from.slot_count() {
             return Err(Error::new(ErrorKind::InvalidArgument, "the map of nodes is shorter than the graph's slots"));
         }
+        check_definitions(from, map)?;
         let next = self.place(at, Op::CallFunction)?;
         let at = self.id_of(next).map_or(At::Default, At::Before);
         let mut copied = Vec::new();
@@ -129,6 +130,23 @@ impl Graph {
         }
         Ok(None)
     }
+}
+
+/// Whether each node that is to be copied comes after all that it uses. Asked before the first copy,
+/// as a name once given stays taken.
+fn check_definitions(from: &Graph, map: &[Option<Argument>]) -> Result<()> {
+    let mut stands: Vec<bool> = map.iter().map(Option::is_some).collect();
+    for source in from.nodes().filter(|source| map[source.slot()].is_none()) {
+        if let Some(input) = from.input_nodes(source).find(|input| !stands[input.slot()]) {
+            let message = format!("node {} uses {} before its definition", from.name(source), from.name(input));
+            return Err(Error::new(ErrorKind::Lint, message).at_node(source));
+        }
+        if from[source].op == Op::Output {
+            break;
+        }
+        stands[source.slot()] = true;
+    }
+    Ok(())
 }
 
 /// The arguments of a node of `from` for the graph `to`.
