@@ -349,7 +349,7 @@ typedef struct sink {
     char *data;
     size_t length, capacity;
     int calls, fail_at;
-    const fxir_module *module;
+    fxir_module *module;
 } sink;
 
 static int32_t take(void *user_data, const void *data, size_t length) {
@@ -362,7 +362,9 @@ static int32_t take(void *user_data, const void *data, size_t length) {
     }
     memcpy(s->data + s->length, data, length);
     s->length += length;
-    CHECK(fxir_graph_node_count(s->module) > 0); /* it may use the library freely */
+    /* It may use the library freely, and change the very module. */
+    CHECK(fxir_graph_node_count(s->module) > 0);
+    CHECK(fxir_node_set_comment(s->module, fxir_graph_first(s->module), "written", NULL) == FXIR_OK);
     return 0;
 }
 

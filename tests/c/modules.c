@@ -376,6 +376,46 @@ static void lints(void) {
     fxir_module_free(module);
 }
 
+/* The tensors that nodes name. */
+static void tensors_of_nodes(void) {
+    fxir_module *module = new_module(), *leaf = NULL, *clone = NULL;
+    fxir_node x = placeholder(module, "x"), call, get = 0, bad = 0, with_default = 0;
+    fxir_tensor *tensor = new_tensor(1, 2), *got = NULL;
+    fxir_arg one = fxir_arg_int(1);
+    fxir_node_map *map = NULL;
+    OK(fxir_module_add_submodule(module, "m", FXIR_MODULE_LEAF, "T", &leaf, E));
+    OK(fxir_module_set_tensor(leaf, "weight", FXIR_MEMBER_PARAMETER, tensor, E));
+    OK(fxir_module_set_attribute(leaf, "setting", &one, E));
+    call = call_module_1(module, "m", x);
+    OK(fxir_graph_get_attr(module, "m.weight", &get, E));
+    OK(fxir_graph_get_attr(module, "m.none", &bad, E));
+    OK(fxir_node_get_tensor(module, call, "weight", &got, E));
+    CHECK(fxir_tensor_data(got) == fxir_tensor_data(tensor));
+    fxir_tensor_free(got);
+    OK(fxir_node_get_tensor(module, get, NULL, &got, E));
+    CHECK(fxir_tensor_data(got) == fxir_tensor_data(tensor));
+    fxir_tensor_free(got);
+    got = NULL;
+    FAILS(FXIR_NOT_FOUND, fxir_node_get_tensor(module, call, "bias", &got, E));
+    FAILS(FXIR_NOT_FOUND, fxir_node_get_tensor(module, call, "setting", &got, E));
+    FAILS(FXIR_NOT_FOUND, fxir_node_get_tensor(module, bad, NULL, &got, E));
+    FAILS(FXIR_INVALID_ARGUMENT, fxir_node_get_tensor(module, x, "weight", &got, E));
+    FAILS(FXIR_STALE_NODE, fxir_node_get_tensor(module, 77, "weight", &got, E));
+    FAILS(FXIR_INVALID_UTF8, fxir_node_get_tensor(module, call, "\xff", &got, E));
+    CHECK(got == NULL);
+    /* A leaf is cloned as well; the map of what has no graph is empty. */
+    OK(fxir_module_clone(leaf, &clone, &map, E));
+    CHECK(fxir_module_kind(clone) == FXIR_MODULE_LEAF && fxir_node_map_count(map) == 0 && fxir_node_map_pairs(map) == NULL);
+    fxir_node_map_free(map);
+    fxir_module_free(clone);
+    /* A placeholder's default value is its one argument. */
+    OK(fxir_graph_create_node(module, FXIR_OP_PLACEHOLDER, "y", &one, 1, NULL, 0, NULL, FXIR_AT_DEFAULT, 0, &with_default, E));
+    CHECK(fxir_node_arg_count(module, with_default) == 1 && fxir_graph_next(module, x) == with_default);
+    fxir_tensor_free(tensor);
+    fxir_module_free(leaf);
+    fxir_module_free(module);
+}
+
 /* Many modules come and go; a tree does not grow by what was removed. */
 static void many(void) {
     fxir_module *module = new_module();
@@ -429,6 +469,7 @@ int main(void) {
     taking();
     unused();
     lints();
+    tensors_of_nodes();
     many();
     return check_result();
 }

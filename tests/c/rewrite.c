@@ -349,6 +349,7 @@ typedef struct asked {
     fxir_module *module, *other;
     const fxir_module *view;
     const fxir_matches *matches;
+    fxir_module *retained, *below; /* taken from the view */
     fxir_node pattern_node;
     int calls, reject, returns;
     int32_t verdict;
@@ -377,6 +378,14 @@ static int32_t ask(void *user_data, const fxir_module *view, const fxir_matches 
     OK(fxir_legalize_graph(a->other, E));
     OK(fxir_module_clone(view, &none, NULL, E));
     fxir_module_free(none);
+    /* Another handle outlives the callback, and is busy in it; a submodule of a view is a view. */
+    if (!a->retained) {
+        OK(fxir_module_retain(view, &a->retained, E));
+        OK(fxir_module_get_submodule(view, "sub", &a->below, E));
+        CHECK(fxir_module_kind(a->below) == FXIR_MODULE_LEAF);
+        FAILS(FXIR_BUSY, fxir_module_set_type_name(a->below, "T", E));
+    }
+    FAILS(FXIR_BUSY, fxir_graph_lint(a->retained, E));
     a->view = view;
     a->matches = matches;
     if (a->calls++ == a->reject) *verdict = 0;
@@ -398,6 +407,7 @@ static void filters(void) {
     fxir_match_options_init(&options);
     options.filter = ask;
     options.filter_data = &with;
+    OK(fxir_module_add_submodule(module, "sub", FXIR_MODULE_LEAF, "T", NULL, E));
     with.returns = 42;
     REFUSED(FXIR_CALLBACK, module, fxir_replace_pattern(module, pattern, replacement, &options, &matches, E));
     CHECK(failed.code == 42 && with.calls == 1 && matches == NULL);
@@ -419,6 +429,11 @@ static void filters(void) {
     CHECK(fxir_matches_count(matches) == 1 && with.calls == 2);
     CHECK(targets_are(module, "x g f output"));
     fxir_matches_free(matches);
+    OK(fxir_graph_lint(with.retained, E));
+    FAILS(FXIR_INVALID_HANDLE, fxir_module_set_type_name(with.below, "T", E));
+    CHECK(fxir_module_kind(with.below) == FXIR_MODULE_NONE);
+    fxir_module_free(with.retained);
+    fxir_module_free(with.below);
     /* View and match are dead. */
     CHECK(fxir_graph_first(with.view) == 0 && fxir_matches_count(with.matches) == 0);
     FAILS(FXIR_INVALID_HANDLE, fxir_graph_lint(with.view, E));
