@@ -96,22 +96,18 @@ fn every_key_is_checked() {
         (
             r#""users":[{"is_node":true,"name":"f"}]"#,
             r#""users":[]"#,
-            "nodes[0]: `users` of `x` are not the nodes that use it: 0 told, 1",
+            "nodes[0] `x`: `users` are not the nodes that use it: 0 told, 1",
         ),
-        (
-            r#""users":[{"is_node":true,"name":"f"}]"#,
-            r#""users":[{"is_node":true,"name":"g"}]"#,
-            "`users` of `x` are not",
-        ),
+        (r#""users":[{"is_node":true,"name":"f"}]"#, r#""users":[{"is_node":true,"name":"g"}]"#, "`users` are not"),
         (
             r#""users":[{"is_node":true,"name":"f"}]"#,
             r#""users":[{"is_node":true,"name":"output"}]"#,
-            "`users` of `x` are not",
+            "`users` are not",
         ),
         (
             r#""users":[{"is_node":true,"name":"f"}]"#,
             r#""users":[{"is_node":true,"name":"f"},{"is_node":true,"name":"f"}]"#,
-            "`users` of `x` are not",
+            "`users` are not",
         ),
         (
             r#""users":[{"is_node":true,"name":"f"}]"#,

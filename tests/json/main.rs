@@ -4,6 +4,7 @@ mod broken;
 mod numbers;
 mod random;
 mod read;
+mod speed;
 mod weights_file;
 mod write;
 

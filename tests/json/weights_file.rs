@@ -56,6 +56,20 @@ fn tensors_are_those_of_the_file_with_the_metadata_of_the_json() {
 }
 
 #[test]
+fn what_was_written_can_be_read_without_a_file_between() {
+    for name in ["quantized_tensors", "embedding_bag_byte_rowwise_offsets", "linear_attr_multi_output"] {
+        let tree = json::read(recorded(name).as_bytes(), Some(&recorded_weights(name))).unwrap();
+        let written = json::serialize(&tree, tree.root(), &Default::default()).unwrap();
+        let weights: Weights =
+            written.weights.iter().map(|(name, tensor)| (name.as_str().into(), tensor.clone())).collect();
+        let again = json::read(written.json.as_bytes(), Some(&weights)).unwrap();
+        let rewritten = json::serialize(&again, again.root(), &Default::default()).unwrap();
+        assert_eq!(rewritten.json, written.json);
+        assert_eq!(rewritten.weights, written.weights);
+    }
+}
+
+#[test]
 fn fused_embeddings_and_constants_of_the_module_above() {
     let weights = recorded_weights("embedding_bag_byte_rowwise_offsets");
     let tree = json::read(recorded("embedding_bag_byte_rowwise_offsets").as_bytes(), Some(&weights)).unwrap();

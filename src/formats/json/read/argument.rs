@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::de::{DeserializeSeed, Deserializer, Error as SerdeError, MapAccess, SeqAccess, Visitor};
+use smallvec::SmallVec;
 
 use super::context::{shown, Context, Text};
 use crate::formats::python::literal::parse_literal;
@@ -120,11 +121,17 @@ impl<'a> Visitor<'a> for ArgumentSeed<'_, 'a> {
         if self.depth == 0 {
             return Err(self.too_deep());
         }
-        let mut items = Vec::new();
+        let mut items = SmallVec::<[Argument; 4]>::new();
         while let Some(item) = seq.next_element_seed(self.inner())? {
             items.push(item);
         }
-        Ok(Argument::List(items.into()))
+        if items.spilled() {
+            return Ok(Argument::List(items.into_boxed_slice()));
+        }
+        // A Vec that grows would have room for four, and giving it back leaves the memory in bits.
+        let mut exact = Vec::with_capacity(items.len());
+        exact.extend(items);
+        Ok(Argument::List(exact.into_boxed_slice()))
     }
 
     /// A dict, or a reference to a node: a dict that says so of itself.

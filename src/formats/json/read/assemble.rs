@@ -233,10 +233,7 @@ impl<'r, 'a> Assembly<'r, 'a> {
     /// Messages from here on are about the node at `index`.
     fn name_node(&self, place: &Place<'a>, index: usize) {
         match place.reader.nodes.get(index) {
-            Some(record) => {
-                let name = place.reader.graph[record.node].name();
-                self.context.at_named_node(index, self.context.symbols().text(name));
-            }
+            Some(record) => self.context.at_named_node(index, record.name),
             None => self.context.at_node(index),
         }
     }

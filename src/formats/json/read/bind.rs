@@ -121,7 +121,8 @@ impl<'r, 'a> Binder<'r, 'a> {
         if !self.used.contains(name) {
             self.used.insert(name.to_owned());
         }
-        if stored.dtype() != stored_as(meta.dtype) {
+        // Tensors that are in memory may have their own dtype already.
+        if stored.dtype() != meta.dtype && stored.dtype() != stored_as(meta.dtype) {
             let message = format!("it is {}, but the weights file has {}", meta.dtype, stored.dtype());
             return Err(self.context.error_at(at, message));
         }

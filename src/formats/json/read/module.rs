@@ -15,7 +15,7 @@ use crate::ir::{Error, Graph, NodeId, Tensor, TensorMeta};
 pub(super) struct ModuleReader<'a> {
     pub(super) graph: Graph,
     pub(super) scope: Scope<'a>,
-    pub(super) nodes: Vec<NodeRecord>,
+    pub(super) nodes: Vec<NodeRecord<'a>>,
     /// The users of all nodes, one node after another.
     pub(super) users: Vec<&'a str>,
     /// The modules that nodes call, by target, in order of their first call.
@@ -27,8 +27,10 @@ pub(super) struct ModuleReader<'a> {
 }
 
 /// One node, in the file's order.
-pub(super) struct NodeRecord {
+pub(super) struct NodeRecord<'a> {
     pub(super) node: NodeId,
+    /// As the file has it.
+    pub(super) name: &'a str,
     /// Where it stands in the text.
     pub(super) at: Option<usize>,
     /// Where its users end.
@@ -112,6 +114,11 @@ impl<'a> Visitor<'a> for ModuleSeed<'_, 'a> {
 }
 
 impl<'a> ModuleReader<'a> {
+    /// The name that the file gives a node. Nothing was erased yet: slots are places in `nodes`.
+    fn file_name(&self, node: NodeId) -> Option<&'a str> {
+        self.nodes.get(node.slot()).filter(|record| record.node == node).map(|record| record.name)
+    }
+
     /// Holds what the file says of users against what arguments say, and takes over their order.
     fn settle_users(&mut self, context: &Context<'a>) -> Result<(), Error> {
         let mut rest = self.users.as_slice();
@@ -121,20 +128,21 @@ impl<'a> ModuleReader<'a> {
             let names;
             (names, rest) = rest.split_at_checked(record.users_end.saturating_sub(taken)).unwrap_or((rest, &[]));
             taken = record.users_end;
+            // Mostly they are told in the order in which they come: the names need no looking up.
+            let told = names.iter().copied().map(Some);
+            if self.graph.users(record.node).map(|user| self.file_name(user)).eq(told) {
+                continue;
+            }
             users.clear();
             users.extend(names.iter().filter_map(|name| self.scope.names.get(name)));
             let known = users.len() == names.len();
-            if known && self.graph.users(record.node).eq(users.iter().copied()) {
-                continue;
-            }
             if known && self.graph.set_user_order(record.node, &users).unwrap_or(false) {
                 continue;
             }
-            let name = self.graph.text(self.graph[record.node].name());
-            context.at_node(index);
+            let name = record.name;
+            context.at_named_node(index, name);
             let has = self.graph.user_count(record.node);
-            let message =
-                format!("`users` of `{name}` are not the nodes that use it: {} told, {has} in arguments", names.len());
+            let message = format!("`users` are not the nodes that use it: {} told, {has} in arguments", names.len());
             return Err(context.error_at(record.at, message));
         }
         Ok(())

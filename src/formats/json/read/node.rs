@@ -1,5 +1,6 @@
 //! One node of `nodes`, made in the graph as soon as it is read.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -9,7 +10,8 @@ use super::argument::{ArgsSeed, ArgumentSeed, KwargsSeed};
 use super::context::{shown, Context, Text};
 use super::fields::Fields;
 use super::module::{Call, ModuleReader, NodeRecord};
-use crate::ir::{names, Args, Argument, At, Kwargs, Meta, NodeId, Op, Value};
+use crate::ir::names::{is_legal_name, is_reserved_name};
+use crate::ir::{Args, Argument, At, Kwargs, Meta, NodeId, Op, Value};
 
 /// Reads the node at `index` into its module.
 pub(super) struct NodeSeed<'c, 'a> {
@@ -95,11 +97,18 @@ impl<'a> Visitor<'a> for NodeSeed<'_, 'a> {
             }
         }
         context.at_key(None);
+        let parts_name = parts.name;
         let node = module.add_node(context, index, at, parts)?;
-        module.nodes.push(NodeRecord { node, at, users_end: module.users.len() });
+        let name = parts_name.unwrap_or_default();
+        module.nodes.push(NodeRecord { node, name, at, users_end: module.users.len() });
         Ok(())
     }
 }
+
+/// Before the number of a node whose name is not settled yet.
+const UNSETTLED: &str = "_fxir_get_attr_";
+
+const ILLEGAL_NAME: &str = "its name is no identifier, or one that Python or generated code needs";
 
 impl<'a> ModuleReader<'a> {
     fn add_node<E: SerdeError>(
@@ -118,9 +127,6 @@ impl<'a> ModuleReader<'a> {
         parts.users.ok_or_else(|| missing("users"))?;
         let op = Op::from_name(op_code)
             .ok_or_else(|| context.fail(format!("`op_code` is none of FX: {:?}", shown(op_code))))?;
-        if self.scope.names.contains_key(name) {
-            return Err(context.fail("another node has the same name"));
-        }
         if target.contains('\0') {
             return Err(context.fail("the target has a NUL in it"));
         }
@@ -143,21 +149,24 @@ impl<'a> ModuleReader<'a> {
 
         // What reads a constant of the module above may be named as no node is otherwise: which
         // reads one is known when all of the file is. Until then it has a name that nobody wants.
-        let is_settled = names::is_legal_name(name) && !names::is_reserved_name(name);
-        let wanted = if !is_settled && op == Op::GetAttr && name == target {
-            format!("_fxir_get_attr_{index}")
-        } else {
-            name.to_owned()
+        let is_settled = is_legal_name(name) && !is_reserved_name(name);
+        let wanted = match is_settled {
+            true => Cow::Borrowed(name),
+            false if op == Op::GetAttr && name == target => Cow::Owned(format!("{UNSETTLED}{index}")),
+            false => return Err(context.fail(ILLEGAL_NAME)),
         };
         let graph = &mut self.graph;
         let place = graph.last().map_or(At::Default, At::After);
         let node = graph
             .create_node(place, op, target, args, kwargs, Some(&wanted))
             .map_err(|error| context.stop(context.located(error, at)))?;
-        if graph.name(node) != wanted {
-            return Err(context.fail("its name is no identifier, or one that Python or generated code needs"));
+        // A legal name that no node has yet is given as it is; only one of those might be taken.
+        if is_settled && name.starts_with(UNSETTLED) && graph.name(node) != name {
+            return Err(context.fail(ILLEGAL_NAME));
         }
-        self.scope.names.insert(name, node);
+        if self.scope.names.insert(name, node).is_some() {
+            return Err(context.fail("another node has the same name"));
+        }
 
         let mut meta = Meta::default();
         if !parts.fields.is_empty() {

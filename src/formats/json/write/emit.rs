@@ -115,11 +115,7 @@ impl Serialize for Node<'_, '_> {
                 map.serialize_entry("parameters", &Parameters { tree, plan, leaf })?;
             }
         }
-        let target = match found.op() {
-            Op::GetAttr => plan.renamed.get(&node).copied(),
-            _ => None,
-        };
-        map.serialize_entry("target", target.unwrap_or(graph.text(found.target())))?;
+        map.serialize_entry("target", plan.target(node))?;
         if found.op() == Op::Placeholder {
             if let Some(Argument::Str(ph_type)) = meta_entry(graph, node, "ph_type") {
                 if !graph.text(*ph_type).is_empty() {

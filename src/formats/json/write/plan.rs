@@ -31,8 +31,9 @@ pub(super) struct ModulePlan<'t> {
     pub(super) called: FxHashMap<Symbol, ModuleId>,
     /// The same modules: what lies in a leaf and is called itself is no part of the leaf.
     pub(super) called_modules: FxHashSet<ModuleId>,
-    /// Names that differ from those in the graph: of nodes that read constants of the module above.
-    pub(super) renamed: FxHashMap<NodeId, &'t str>,
+    /// The names that nodes have in the file, by slot. Those of nodes that read constants of the
+    /// module above differ from those in the graph.
+    names: Vec<&'t str>,
 }
 
 /// A weight, and which node made it one.
@@ -60,12 +61,17 @@ impl<'t> Plan<'t> {
 impl<'t> ModulePlan<'t> {
     /// The name that a node has in the file.
     pub(super) fn name(&self, node: NodeId) -> &'t str {
-        if !self.renamed.is_empty() {
-            if let Some(name) = self.renamed.get(&node) {
-                return name;
-            }
+        self.names.get(node.slot()).copied().unwrap_or_default()
+    }
+
+    /// The target that a node has in the file.
+    pub(super) fn target(&self, node: NodeId) -> &'t str {
+        let found = &self.graph[node];
+        let target = self.graph.text(found.target());
+        match found.op() {
+            Op::GetAttr => target.strip_prefix(PARENT).unwrap_or(target),
+            _ => target,
         }
-        self.graph.name(node)
     }
 
     /// The module that a call_module node calls, if it is a graph module.
@@ -92,12 +98,18 @@ impl<'t> Planner<'t, '_> {
             submodules: IndexMap::new(),
             called_modules: called.values().copied().collect(),
             called,
-            renamed: FxHashMap::default(),
+            names: vec![""; graph.slot_count()],
         };
+        let mut has_constants = false;
         let mut leafs_done = FxHashSet::default();
         for node in graph.nodes() {
             let found = &graph[node];
             let target = graph.text(found.target());
+            let constant = target.strip_prefix(PARENT).filter(|_| found.op() == Op::GetAttr);
+            has_constants |= constant.is_some();
+            if let Some(name) = plan.names.get_mut(node.slot()) {
+                *name = constant.unwrap_or_else(|| graph.name(node));
+            }
             match found.op() {
                 Op::CallModule => {
                     let Some(&callee) = plan.called.get(&found.target()) else { continue };
@@ -121,7 +133,9 @@ impl<'t> Planner<'t, '_> {
             }
             self.check_node(&plan, node)?;
         }
-        check_names(&plan)?;
+        if has_constants {
+            check_names(&plan)?;
+        }
         Ok(plan)
     }
 
@@ -165,7 +179,6 @@ impl<'t> Planner<'t, '_> {
         let member = self.tree.resolve(module, target);
         if let Some(name) = target.strip_prefix(PARENT) {
             // Its metadata stands in the module above. Its bytes, where they are here, go along.
-            plan.renamed.insert(node, name);
             if let Some(Member::Attribute(Attribute::Tensor(_, tensor))) = member {
                 if tensor.data().is_some() {
                     self.place(name, tensor.clone(), tensor, owner)?;
@@ -348,9 +361,6 @@ fn fused_dtype(graph: &Graph, node: NodeId) -> Option<Dtype> {
 
 /// A constant of the module above gives its name to the node: no other may have it.
 fn check_names(plan: &ModulePlan<'_>) -> Result<()> {
-    if plan.renamed.is_empty() {
-        return Ok(());
-    }
     let mut names = FxHashMap::default();
     for node in plan.graph.nodes() {
         if let Some(other) = names.insert(plan.name(node), node) {
