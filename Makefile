@@ -1,4 +1,4 @@
-# fxir: one command each. Everything is built in target/ (cargo) and build/ (the rest).
+# fxir: one command each. Everything is built in target/ (Rust tests) and build/ (the rest).
 #
 #   make                  the shared and the static library        (build/cmake/lib)
 #   make demo             builds, installs into build/prefix, compiles the examples against that, and
@@ -15,7 +15,8 @@
 # Each of them first sees to the tools that it needs (scripts/setup.sh).
 
 PREFIX ?= /usr/local
-STAGE := $(CURDIR)/build/prefix
+BUILD := build
+STAGE = $(CURDIR)/$(BUILD)/prefix
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH):$(HOME)/.cargo/bin
@@ -27,8 +28,8 @@ VALGRIND := valgrind;--quiet;--error-exitcode=99;--leak-check=full;--show-leak-k
 .PHONY: build demo examples test test-valgrind lint test-all bench header stage install clean setup
 
 build: setup
-	cmake -S . -B build/cmake -DCMAKE_BUILD_TYPE=Release
-	cmake --build build/cmake -j $(JOBS)
+	cmake -S . -B $(BUILD)/cmake -DCMAKE_BUILD_TYPE=Release "-DFXIR_TEST_LAUNCHER=$(LAUNCHER)"
+	cmake --build $(BUILD)/cmake -j $(JOBS)
 
 setup:
 	@scripts/setup.sh build
@@ -36,11 +37,11 @@ setup:
 # The examples see what a stranger sees: an installed library.
 stage: build
 	@rm -rf $(STAGE)
-	cmake --install build/cmake --prefix $(STAGE)
+	cmake --install $(BUILD)/cmake --prefix $(STAGE)
 
 examples: stage
-	cmake -S examples-c -B build/examples -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=$(STAGE)
-	cmake --build build/examples -j $(JOBS)
+	cmake -S examples-c -B $(BUILD)/examples -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=$(STAGE) "-DFXIR_TEST_LAUNCHER=$(LAUNCHER)"
+	cmake --build $(BUILD)/examples -j $(JOBS)
 
 demo: examples
 	@mkdir -p build/demo
@@ -54,12 +55,10 @@ test: setup
 	@printf 'subdirs(cmake/tests/c examples)\n' > build/CTestTestfile.cmake
 	ctest --test-dir build --output-on-failure -j $(JOBS)
 
-test-valgrind: stage
+# A build of its own, with the names that the suppressions go by.
+test-valgrind: setup
 	@scripts/setup.sh valgrind
-	cmake -S . -B build/valgrind/cmake -DCMAKE_BUILD_TYPE=Release "-DFXIR_TEST_LAUNCHER=$(VALGRIND)"
-	cmake --build build/valgrind/cmake -j $(JOBS)
-	cmake -S examples-c -B build/valgrind/examples -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=$(STAGE) "-DFXIR_TEST_LAUNCHER=$(VALGRIND)"
-	cmake --build build/valgrind/examples -j $(JOBS)
+	CARGO_PROFILE_RELEASE_DEBUG=line-tables-only $(MAKE) BUILD=build/valgrind "LAUNCHER=$(VALGRIND)" examples
 	@printf 'subdirs(cmake/tests/c examples)\n' > build/valgrind/CTestTestfile.cmake
 	ctest --test-dir build/valgrind --output-on-failure -j $(JOBS)
 

@@ -17,10 +17,10 @@ set(FXIR_SHARED_LIBRARY "${library_dir}/libfxir.so.${FXIR_ABI}")
 set(FXIR_SHARED_FILES "${library_dir}/${full_name}" "${FXIR_SHARED_LIBRARY}" "${library_dir}/libfxir.so")
 set(FXIR_STATIC_LIBRARY "${library_dir}/libfxir.a")
 
-# The crate types are named because cargo leaves out link-time optimization when it builds the
-# Rust library in the same go.
+# The target folder is not the one of `cargo test`: with the tests' dependencies cargo chooses other
+# features, so that in one folder each of the two builds would undo the other.
 add_custom_target(fxir_cargo ALL
-  COMMAND "${FXIR_CARGO}" rustc --release --lib --crate-type cdylib,staticlib
+  COMMAND "${FXIR_CARGO}" build --release --lib
     --manifest-path "${PROJECT_SOURCE_DIR}/Cargo.toml" --target-dir "${FXIR_CARGO_TARGET_DIR}"
   COMMAND "${CMAKE_COMMAND}" -E copy_if_different "${built}/libfxir.so" "${library_dir}/${full_name}"
   COMMAND "${CMAKE_COMMAND}" -E create_symlink "${full_name}" "${FXIR_SHARED_LIBRARY}"
