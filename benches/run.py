@@ -23,19 +23,18 @@ TABLE = [1_000, 4_000, 100_000]
 # Every pair of N and 2 N in here is a doubling to look at: 4,000 to 256,000, and on to 400,000.
 SERIES = [4_000, 8_000, 16_000, 32_000, 64_000, 100_000, 128_000, 200_000, 256_000, 400_000]
 MOST_PER_DOUBLING = 2.6
+ROUNDS = 5
 
 
-def runs_for(n):
-    return 7 if n <= 16_000 else 5 if n <= 64_000 else 3
-
-
-def fxir(program, n):
-    """The best time of each step at N."""
-    best = {}
-    for _ in range(runs_for(n)):
-        out = subprocess.run([program, str(n)], check=True, stdout=subprocess.PIPE, text=True).stdout
-        times = json.loads(out)
-        best = {step: min(times[step], best.get(step, times[step])) for step in STEPS}
+def fxir(program, sizes):
+    """The best time of each step at each N. The sizes take turns, so that a slow minute of the machine meets them all."""
+    best = {n: {} for n in sizes}
+    for turn in range(ROUNDS):
+        print(f"fxir, N = {sizes[0]:,} to {sizes[-1]:,}, round {turn + 1} of {ROUNDS} ...", flush=True)
+        for n in sizes:
+            out = subprocess.run([program, str(n)], check=True, stdout=subprocess.PIPE, text=True).stdout
+            times = json.loads(out)
+            best[n] = {step: min(times[step], best[n].get(step, times[step])) for step in STEPS}
     return best
 
 
@@ -102,10 +101,7 @@ def main():
         sys.exit(__doc__)
     program = pathlib.Path(sys.argv[1]).resolve()
 
-    ours = {}
-    for n in sorted({*TABLE, *SERIES}):
-        print(f"fxir, N = {n:,} ...", flush=True)
-        ours[n] = fxir(program, n)
+    ours = fxir(program, sorted({*TABLE, *SERIES}))
     torch_name, torch = peers.torch_fx([1_000, 4_000])
     mlir_name, mlir = peers.mlir(TABLE, program.parent / "peers")
 
