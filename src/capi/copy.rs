@@ -138,7 +138,7 @@ fn copy_within(graph: &mut Graph, at: At, node: NodeId, inputs: &HashMap<NodeId,
     for argument in args.iter_mut().chain(kwargs.iter_mut().map(|(_, value)| value)) {
         argument.replace_nodes(&mut |input| inputs.get(&input).map(|&new| Argument::Node(new)));
     }
-    let (target, name) = (symbols.text(source.target()), symbols.text(source.name()));
+    let (target, name) = (symbols.text(source.target()), source.name().text(&symbols));
     let made = graph.create_node(at, source.op(), target, args, kwargs, Some(name))?;
     if !source.meta().is_empty() {
         graph.set_all_meta(made, source.meta().clone())?;

@@ -185,7 +185,7 @@ pub extern "C" fn fxir_matches_node_name(
     pattern_node: fxir_node,
 ) -> *const c_char {
     read(matches, null(), |record| match record.binding(index, pattern_node)? {
-        Binding::Node { name, .. } => Some(record.symbols.text_with_nul(*name).as_ptr().cast()),
+        Binding::Node { name, .. } => Some(record.symbols.text_with_nul(name.symbol(&record.symbols)).as_ptr().cast()),
         _ => None,
     })
 }

@@ -62,7 +62,7 @@ pub(super) fn op_name(op: Op) -> &'static CStr {
 /// tree is freed, whatever is edited; NULL when it is no live node. torch.fx: `Node.name`.
 #[no_mangle]
 pub extern "C" fn fxir_node_name(module: *const fxir_module, node: fxir_node) -> *const c_char {
-    read(module, node, null(), |graph, node, _| text(graph, node.name()))
+    read(module, node, null(), |graph, node, _| text(graph, node.name().symbol(graph.symbols())))
 }
 
 /// What the node calls, gets or takes: a qualified name, a method, a dotted path, an input's name.

@@ -3,6 +3,7 @@
 use super::argument::{Args, Argument, Kwargs};
 use super::error::{Error, ErrorKind, Result};
 use super::graph::{At, Graph, NameFor};
+use super::name::Name;
 use super::node::{Extra, Meta, NodeId, Op};
 use super::order::NONE;
 use super::symbol::Symbols;
@@ -18,9 +19,9 @@ impl Graph {
         // Uses may come before definitions here, so first the nodes and then their arguments.
         for node in self.nodes() {
             let found = &self[node];
-            let name = copy.symbols.intern(self.text(found.name));
+            let name = Name::new(&copy.symbols, self.name(node));
             let target = copy.symbols.intern(self.text(found.target));
-            copy.names.take(name);
+            copy.names.take(&copy.symbols, name);
             let new = copy.insert(NONE, found.op, target, Args::new(), Kwargs::new(), NameFor::Taken(name))?;
             map[node.slot()] = Some(new);
             if let Some(extra) = self.extra(node) {
@@ -65,7 +66,7 @@ impl Graph {
             Some(extra) => Some(transfer_extra(extra, &from.symbols, &self.symbols)?),
             None => None,
         };
-        let (target, name) = (from.text(found.target), from.text(found.name));
+        let (target, name) = (from.text(found.target), from.name(source));
         let new = self.create_node(at, found.op, target, args, kwargs, Some(name))?;
         if let Some(extra) = extra {
             *self.node_mut(new)?.extra_mut() = extra;

@@ -3,6 +3,7 @@
 use super::argument::{Args, Argument, Kwargs};
 use super::error::{Error, ErrorKind, Result};
 use super::graph::{Graph, NameFor};
+use super::name::Name;
 use super::node::{Meta, NodeId, Op};
 use super::order::NONE;
 use super::symbol::Symbol;
@@ -93,8 +94,8 @@ impl Graph {
     }
 
     /// Gives the node another name, made legal and unique; returns what it became.
-    pub fn rename(&mut self, node: NodeId, name: &str) -> Result<Symbol> {
-        if self.text(self.get(node)?.name) == name {
+    pub fn rename(&mut self, node: NodeId, name: &str) -> Result<Name> {
+        if self.get(node)?.name.text(&self.symbols) == name {
             return Ok(self[node].name);
         }
         let name = self.names.create_name(&self.symbols, name);

@@ -2,7 +2,8 @@
 
 use super::argument::{Args, Argument, Kwargs};
 use super::error::{Error, ErrorKind, Result};
-use super::names::Namespace;
+use super::name::Name;
+use super::namespace::Namespace;
 use super::node::{Extra, Node, NodeId, Op, MAX_SLOTS, MAX_STAMP};
 use super::order::{Order, NONE};
 use super::symbol::{Symbol, Symbols};
@@ -186,7 +187,7 @@ impl Graph {
 
     /// The name of a live node.
     pub fn name(&self, node: NodeId) -> &str {
-        self.text(self[node].name)
+        self[node].name.text(&self.symbols)
     }
 
     /// The target of a live node.
@@ -201,7 +202,7 @@ impl Graph {
 
     /// The node of that name; looks at every node.
     pub fn find_node(&self, name: &str) -> Option<NodeId> {
-        let name = self.symbols.find(name)?;
+        let name = Name::find(&self.symbols, name)?;
         self.nodes().find(|&node| self[node].name == name)
     }
 
@@ -271,6 +272,10 @@ impl Graph {
     /// What the graph returns; there is one.
     pub fn output(&mut self, value: Argument) -> Result<NodeId> {
         self.create_node(At::Default, Op::Output, "output", SmallVec::from_iter([value]), Vec::new(), None)
+    }
+
+    pub(super) fn has_illegal_name(&self, node: NodeId) -> bool {
+        self.names.is_illegal(self[node].name)
     }
 
     pub(super) fn id_of(&self, slot: u32) -> Option<NodeId> {
@@ -458,7 +463,7 @@ pub(super) enum NameFor<'a> {
     /// Legal already, and made unique.
     Legal(Symbol),
     /// Taken in the namespace already.
-    Taken(Symbol),
+    Taken(Name),
 }
 
 impl std::ops::Index<NodeId> for Graph {

@@ -8,11 +8,9 @@
 //! - names are unique, legal, and none that Python or generated code needs;
 //! - what call_module calls is a module, what get_attr reads is a member.
 
-use super::argument::Argument;
 use super::error::{Error, ErrorKind, Result};
 use super::graph::Graph;
 use super::module::Member;
-use super::names;
 use super::node::{NodeId, Op};
 use super::tree::{ModuleId, ModuleTree};
 use rustc_hash::FxHashSet;
@@ -59,9 +57,11 @@ pub fn lint_all(tree: &ModuleTree, top: ModuleId) -> Result<()> {
 /// Checks what can be checked of a graph without its module.
 pub fn lint_graph(graph: &Graph) -> Result<()> {
     let mut names = FxHashSet::with_capacity_and_hasher(graph.len(), Default::default());
+    let mut named_by = vec![0; graph.slot_count()];
     let mut placeholders_are_over = false;
     let mut uses = 0;
-    for node in graph.nodes() {
+    let mut known = 0;
+    for (position, node) in graph.nodes().enumerate() {
         let found = &graph[node];
         match found.op() {
             Op::Placeholder if placeholders_are_over => {
@@ -71,13 +71,15 @@ pub fn lint_graph(graph: &Graph) -> Result<()> {
             _ => placeholders_are_over = true,
         }
         check_shape(graph, node)?;
-        uses += check_inputs(graph, node)?;
+        uses += check_inputs(graph, node, position as u32 + 1, &mut named_by)?;
+        known += graph.user_count(node);
         if !names.insert(found.name()) {
             return Err(broken(graph, node, "another node has the same name"));
         }
-        check_name(graph, node)?;
+        if graph.has_illegal_name(node) {
+            return Err(broken(graph, node, "its name is no identifier, or one that Python or generated code needs"));
+        }
     }
-    let known: usize = graph.nodes().map(|node| graph.user_count(node)).sum();
     if known != uses {
         return Err(Error::new(ErrorKind::Lint, format!("{known} uses are recorded, but arguments make {uses}")));
     }
@@ -99,52 +101,38 @@ fn check_shape(graph: &Graph, node: NodeId) -> Result<()> {
     }
 }
 
-/// Checks order and users of what a node holds; returns how many nodes it uses.
-fn check_inputs(graph: &Graph, node: NodeId) -> Result<usize> {
+/// Checks order and users of what a node holds; returns how many nodes it uses. `named_by` has
+/// for each slot the last user, counted by `user`, that named it.
+fn check_inputs(graph: &Graph, node: NodeId, user: u32, named_by: &mut [u32]) -> Result<usize> {
     let found = &graph[node];
     let mut recorded = graph.input_nodes(node);
-    let mut seen = smallvec::SmallVec::<[NodeId; 8]>::new();
-    let mut many = FxHashSet::default();
+    let mut uses = 0;
     let mut failure = None;
     let mut check = |input: NodeId| {
-        if failure.is_some() {
+        if failure.is_some() || named_by.get(input.slot()) == Some(&user) {
             return;
-        }
-        // A few inputs are compared with each other; many go through a set.
-        if seen.contains(&input) || (seen.len() == 8 && !many.insert(input)) {
-            return;
-        }
-        if seen.len() < 8 {
-            seen.push(input);
         }
         if !graph.contains(input) {
             failure = Some("it uses a node that is not in the graph".to_string());
-        } else if graph.output_node() == Some(input) {
-            failure = Some("it uses the output".to_string());
+            return;
+        }
+        named_by[input.slot()] = user;
+        uses += 1;
+        if recorded.next() != Some(input) {
+            failure = Some(format!("it uses {}, which does not know", graph.name(input)));
         } else if !graph.is_before(input, node) {
             failure = Some(format!("it uses {} before its definition", graph.name(input)));
-        } else if recorded.next() != Some(input) {
-            failure = Some(format!("it uses {}, which does not know", graph.name(input)));
+        } else if graph.output_node() == Some(input) {
+            failure = Some("it uses the output".to_string());
         }
     };
     let arguments = found.args().iter().chain(found.kwargs().iter().map(|(_, value)| value));
-    arguments.for_each(|argument: &Argument| argument.for_each_node(&mut check));
+    arguments.for_each(|argument| argument.for_each_node(&mut check));
     match failure {
         Some(what) => Err(broken(graph, node, &what)),
         None if recorded.next().is_some() => Err(broken(graph, node, "it is a user of a node that it does not use")),
-        None => Ok(seen.len() + many.len()),
+        None => Ok(uses),
     }
-}
-
-fn check_name(graph: &Graph, node: NodeId) -> Result<()> {
-    let name = graph.name(node);
-    if !names::is_legal_name(name) {
-        return Err(broken(graph, node, "its name is no identifier"));
-    }
-    if names::is_reserved_name(name) {
-        return Err(broken(graph, node, "its name is one that Python or generated code needs"));
-    }
-    Ok(())
 }
 
 fn broken(graph: &Graph, node: NodeId, what: &str) -> Error {

@@ -1,6 +1,7 @@
 //! A node and its id.
 
 use super::argument::{Args, Argument, Kwargs};
+use super::name::Name;
 use super::symbol::Symbol;
 use super::tensor::Value;
 use indexmap::IndexMap;
@@ -124,7 +125,7 @@ pub(crate) struct Extra {
 #[derive(Clone, Debug)]
 pub struct Node {
     pub(crate) op: Op,
-    pub(crate) name: Symbol,
+    pub(crate) name: Name,
     pub(crate) target: Symbol,
     pub(crate) args: Args,
     pub(crate) kwargs: Kwargs,
@@ -140,7 +141,7 @@ impl Node {
     }
 
     /// Its name, unique in the graph.
-    pub fn name(&self) -> Symbol {
+    pub fn name(&self) -> Name {
         self.name
     }
 

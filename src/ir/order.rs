@@ -67,8 +67,8 @@ impl Order {
 
     /// Puts a slot that is in no order right before `next`, or last when `next` is [`NONE`].
     pub(crate) fn insert_before(&mut self, slot: u32, next: u32) {
-        if self.links.len() <= slot as usize {
-            self.links.resize(slot as usize + 1, Link { label: 0, prev: NONE, next: NONE });
+        while self.links.len() <= slot as usize {
+            self.links.push(Link { label: 0, prev: NONE, next: NONE });
         }
         let prev = if next == NONE { self.last } else { self.links[next as usize].prev };
         let label = self.label_between(prev, next);

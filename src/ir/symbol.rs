@@ -3,9 +3,10 @@
 //! A table only grows while its tree lives, so a text stays where it is until the last owner of
 //! the table lets go: the C ABI hands out pointers on that promise. Reading takes no lock.
 
-use hashbrown::HashTable;
+use hashbrown::hash_table::{self, HashTable};
 use parking_lot::Mutex;
 use rustc_hash::FxHasher;
+use smol_str::SmolStr;
 use std::hash::Hasher;
 use std::sync::Arc;
 
@@ -15,9 +16,17 @@ pub struct Symbol(u32);
 
 /// The table that owns the texts. Shared by all graphs of a tree.
 pub struct Symbols {
-    /// Each text with one NUL after it, so that C reads it as it stands.
-    texts: boxcar::Vec<Box<str>>,
-    index: Mutex<HashTable<Entry>>,
+    /// Each text with one NUL after it, so that C reads it as it stands. Short texts are stored in
+    /// place, and no text ever moves.
+    texts: boxcar::Vec<SmolStr>,
+    index: Mutex<Index>,
+}
+
+#[derive(Default)]
+struct Index {
+    table: HashTable<Entry>,
+    /// Where a text gets its NUL.
+    scratch: String,
 }
 
 #[derive(Clone, Copy)]
@@ -29,7 +38,7 @@ struct Entry {
 impl Symbols {
     /// An empty table.
     pub fn new() -> Arc<Self> {
-        Arc::new(Symbols { texts: boxcar::Vec::new(), index: Mutex::new(HashTable::new()) })
+        Arc::new(Symbols { texts: boxcar::Vec::new(), index: Mutex::default() })
     }
 
     /// The symbol for `text`, made when there is none yet.
@@ -38,24 +47,28 @@ impl Symbols {
     /// After 4,294,967,295 different texts, which no machine's memory holds as nodes.
     pub fn intern(&self, text: &str) -> Symbol {
         let hash = hash(text);
+        let same = |entry: &Entry| entry.hash == hash && self.text(entry.symbol) == text;
         let mut index = self.index.lock();
-        if let Some(entry) = index.find(hash, |entry| entry.hash == hash && self.text(entry.symbol) == text) {
-            return entry.symbol;
+        let Index { table, scratch } = &mut *index;
+        match table.entry(hash, same, |entry| entry.hash) {
+            hash_table::Entry::Occupied(entry) => entry.get().symbol,
+            hash_table::Entry::Vacant(place) => {
+                scratch.clear();
+                scratch.push_str(text);
+                scratch.push('\0');
+                let position = self.texts.push(SmolStr::new(&*scratch));
+                let symbol = Symbol(u32::try_from(position).expect("fewer than 2^32 different strings"));
+                place.insert(Entry { hash, symbol });
+                symbol
+            }
         }
-        let mut owned = String::with_capacity(text.len() + 1);
-        owned.push_str(text);
-        owned.push('\0');
-        let position = self.texts.push(owned.into_boxed_str());
-        let symbol = Symbol(u32::try_from(position).expect("fewer than 2^32 different strings"));
-        index.insert_unique(hash, Entry { hash, symbol }, |entry| entry.hash);
-        symbol
     }
 
     /// The symbol for `text` if it was interned before.
     pub fn find(&self, text: &str) -> Option<Symbol> {
         let hash = hash(text);
         let index = self.index.lock();
-        index.find(hash, |entry| entry.hash == hash && self.text(entry.symbol) == text).map(|entry| entry.symbol)
+        index.table.find(hash, |entry| entry.hash == hash && self.text(entry.symbol) == text).map(|entry| entry.symbol)
     }
 
     /// The text of a symbol of this table.

@@ -38,9 +38,8 @@ pub(crate) struct Uses {
 impl Uses {
     /// Makes room for `slot`, which has no edges.
     pub(crate) fn add_slot(&mut self, slot: u32) {
-        if self.ends.len() <= slot as usize {
-            let empty = Ends { first: NONE, last: NONE, count: 0, seen: 0, inputs: SmallVec::new() };
-            self.ends.resize(slot as usize + 1, empty);
+        while self.ends.len() <= slot as usize {
+            self.ends.push(Ends { first: NONE, last: NONE, count: 0, seen: 0, inputs: SmallVec::new() });
         }
     }
 
@@ -126,11 +125,17 @@ impl Uses {
         if users.len() != self.user_count(used) {
             return false;
         }
-        let edge_of = |user: u32| {
-            let inputs = self.ends.get(user as usize).map(|ends| ends.inputs.as_slice()).unwrap_or_default();
-            inputs.iter().copied().find(|&edge| self.uses[edge as usize].used == used)
-        };
-        let Some(edges) = users.iter().map(|&user| edge_of(user)).collect::<Option<Vec<u32>>>() else { return false };
+        // Looked up among the users of this one node, so that all nodes together cost no more than
+        // there are edges, however many inputs a user has.
+        let mut known: Vec<(u32, u32)> = Vec::with_capacity(users.len());
+        let mut at = self.ends[used as usize].first;
+        while let Some(edge) = self.uses.get(at as usize) {
+            known.push((edge.user, at));
+            at = edge.next;
+        }
+        known.sort_unstable();
+        let edge_of = |user: &u32| known.binary_search_by_key(user, |&(user, _)| user).ok().map(|found| known[found].1);
+        let Some(edges) = users.iter().map(edge_of).collect::<Option<Vec<u32>>>() else { return false };
         // Every edge is the right one; as many as there are users, so distinct means all of them.
         let mut distinct = edges.clone();
         distinct.sort_unstable();

@@ -140,7 +140,7 @@ impl Region {
         let mut stands_for: Vec<Option<NodeId>> = vec![None; graph.slot_count()];
         for &input in &self.inputs {
             let found = &graph[input];
-            let placeholder = copy.placeholder(graph.text(found.name()))?;
+            let placeholder = copy.placeholder(found.name().text(graph.symbols()))?;
             copy.set_all_meta(placeholder, found.meta().clone())?;
             if let Some(annotation) = found.type_annotation() {
                 copy.set_annotation_symbol(placeholder, annotation)?;

@@ -6,7 +6,7 @@ mod pattern;
 
 pub use pattern::Pattern;
 
-use crate::ir::{Argument, Graph, ModuleId, ModuleTree, NodeId, Op, Result, Symbol};
+use crate::ir::{Argument, Graph, ModuleId, ModuleTree, Name, NodeId, Op, Result};
 use attempt::{Attempt, Bound};
 
 /// How a pattern is compared with a graph. The fields are torch's options of these names.
@@ -57,7 +57,7 @@ pub enum Binding {
         /// Its id, stale once the node is replaced.
         node: NodeId,
         /// Its name.
-        name: Symbol,
+        name: Name,
         /// Its op.
         op: Op,
     },

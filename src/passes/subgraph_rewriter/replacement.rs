@@ -49,7 +49,7 @@ impl Replacement {
                 op => replacement.nodes.push(Template {
                     slot: node.slot(),
                     op,
-                    name: carry(found.name()),
+                    name: symbols.intern(graph.name(node)),
                     target: carry(found.target()),
                     args: found.args().iter().map(carry_argument).collect::<Result<_>>()?,
                     kwargs: found

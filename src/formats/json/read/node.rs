@@ -10,7 +10,7 @@ use super::argument::{ArgsSeed, ArgumentSeed, KwargsSeed};
 use super::context::{shown, Context, Text};
 use super::fields::Fields;
 use super::module::{Call, ModuleReader, NodeRecord};
-use crate::ir::names::{is_legal_name, is_reserved_name};
+use crate::ir::name::{is_legal_name, is_reserved_name};
 use crate::ir::{Args, Argument, At, Kwargs, Meta, NodeId, Op, Value};
 
 /// Reads the node at `index` into its module.

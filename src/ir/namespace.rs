@@ -1,0 +1,213 @@
+//! The names given in one graph, made unique and legal as torch.fx makes them.
+
+use super::name::{is_legal_name, is_reserved_name, legalize_name, name_of_target, split_number, Name};
+use super::symbol::{Symbol, Symbols};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+/// What was given. Names are never given back: erasing a node frees none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Namespace {
+    /// Of texts that were asked for, or count as a base.
+    states: FxHashMap<Symbol, State>,
+    /// From a taken `base_N` to a number above N below which every number is taken; walked and
+    /// shortened as in union-find, so that asking for one name over and over stays cheap.
+    skips: FxHashMap<(Symbol, u64), u64>,
+    /// What a target asks for, so that it is worked out once.
+    candidates: FxHashMap<Symbol, Symbol>,
+    /// Names that were taken and are not legal; nearly always none.
+    illegal: FxHashSet<Name>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    form: Form,
+    /// Whether the text itself is given.
+    is_used: bool,
+    /// The numbers given with the text as their base.
+    numbers: NumberSet,
+    /// The number given last.
+    count: u64,
+}
+
+/// How a name is made, worked out when it is first asked for.
+#[derive(Clone, Copy, Debug, Default)]
+enum Form {
+    #[default]
+    Unknown,
+    /// Without a number, and free for nodes.
+    Plain,
+    /// One of the reserved names.
+    Reserved,
+    /// A base and a number.
+    Numbered(Symbol, u64),
+}
+
+impl Namespace {
+    /// The name that `candidate` gets: legal, and new in this graph.
+    pub(crate) fn create_name(&mut self, symbols: &Symbols, candidate: &str) -> Name {
+        match split_number(candidate) {
+            Some(_) => self.create_legal_name(symbols, symbols.intern(candidate)),
+            None => self.create_legal_name(symbols, symbols.intern(&legalize_name(candidate))),
+        }
+    }
+
+    /// The name that a node with this target gets when none was asked for.
+    pub(crate) fn create_name_for_target(&mut self, symbols: &Symbols, target: Symbol, is_path: bool) -> Name {
+        let candidate = match self.candidates.get(&target) {
+            Some(&candidate) => candidate,
+            None => {
+                let text = name_of_target(symbols.text(target), is_path);
+                let text = if split_number(&text).is_some() { text } else { legalize_name(&text) };
+                let candidate = symbols.intern(&text);
+                self.candidates.insert(target, candidate);
+                candidate
+            }
+        };
+        self.create_legal_name(symbols, candidate)
+    }
+
+    /// The same for a candidate that is legal already.
+    pub(crate) fn create_legal_name(&mut self, symbols: &Symbols, candidate: Symbol) -> Name {
+        let state = self.states.entry(candidate).or_default();
+        if let Form::Unknown = state.form {
+            state.form = form_of(symbols, candidate);
+        }
+        // Like torch, count on from what was last given for the whole candidate, number and all;
+        // numbers are put behind its base.
+        let last = state.count;
+        match state.form {
+            Form::Numbered(base, number) => {
+                let own = Name::new(symbols, symbols.text(candidate));
+                if self.insert(own) {
+                    self.states.entry(base).or_default().count = number;
+                    own
+                } else {
+                    self.take_next_free(symbols, base, last)
+                }
+            }
+            Form::Plain | Form::Unknown if !std::mem::replace(&mut state.is_used, true) => {
+                Name::new(symbols, symbols.text(candidate))
+            }
+            _ => match Name::numbered(candidate, last + 1) {
+                // Nearly every name of a large graph comes this way.
+                Some(name) if state.numbers.insert(last as u32 + 1) => {
+                    state.count += 1;
+                    name
+                }
+                _ => self.take_next_free(symbols, candidate, last),
+            },
+        }
+    }
+
+    /// Takes `name` as it is, legal or not; false when it was taken before.
+    pub(crate) fn take(&mut self, symbols: &Symbols, name: Name) -> bool {
+        let text = name.text(symbols);
+        if !is_legal_name(text) || is_reserved_name(text) {
+            self.illegal.insert(name);
+        }
+        self.insert(name)
+    }
+
+    /// Whether a name that was taken is not one that would have been given.
+    pub(crate) fn is_illegal(&self, name: Name) -> bool {
+        !self.illegal.is_empty() && self.illegal.contains(&name)
+    }
+
+    /// False when the name was given before.
+    fn insert(&mut self, name: Name) -> bool {
+        let state = self.states.entry(name.base()).or_default();
+        match name.number() {
+            Some(number) => state.numbers.insert(number),
+            None => !std::mem::replace(&mut state.is_used, true),
+        }
+    }
+
+    /// The first free `base_N` with N above `number`; N is then the last number given.
+    fn take_next_free(&mut self, symbols: &Symbols, base: Symbol, number: u64) -> Name {
+        let mut walked = SmallVec::<[u64; 8]>::new();
+        let mut next = number.saturating_add(1);
+        loop {
+            if let Some(&further) = self.skips.get(&(base, next)) {
+                walked.push(next);
+                next = further;
+                continue;
+            }
+            let name = Name::numbered(base, next)
+                .unwrap_or_else(|| Name::new(symbols, &format!("{}_{next}", symbols.text(base))));
+            if self.insert(name) {
+                for passed in walked {
+                    self.skips.insert((base, passed), next);
+                }
+                self.states.entry(base).or_default().count = next;
+                return name;
+            }
+            walked.push(next);
+            next = next.saturating_add(1);
+        }
+    }
+}
+
+fn form_of(symbols: &Symbols, name: Symbol) -> Form {
+    let text = symbols.text(name);
+    match split_number(text) {
+        Some((base, Some(number))) => Form::Numbered(symbols.intern(base), number),
+        _ if is_reserved_name(text) => Form::Reserved,
+        _ => Form::Plain,
+    }
+}
+
+/// A set of numbers, most of which follow each other: a bit each, and apart those far beyond.
+#[derive(Clone, Debug, Default)]
+struct NumberSet {
+    dense: Vec<u64>,
+    sparse: FxHashSet<u32>,
+}
+
+impl NumberSet {
+    /// False when it was in it before.
+    fn insert(&mut self, number: u32) -> bool {
+        let (word, bit) = (number as usize / 64, 1u64 << (number % 64));
+        if word >= self.dense.len() {
+            if word > self.dense.len() + 16 {
+                return self.sparse.insert(number);
+            }
+            self.dense.resize(word + 1, 0);
+        }
+        if self.dense[word] & bit != 0 || (!self.sparse.is_empty() && self.sparse.contains(&number)) {
+            return false;
+        }
+        self.dense[word] |= bit;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_name_asked_for_over_and_over_is_not_quadratic() {
+        let symbols = Symbols::new();
+        let mut names = Namespace::default();
+        for i in 0..100_000u64 {
+            let given = names.create_name(&symbols, "add_5");
+            let expected = match i {
+                0 => 5,
+                1..=4 => i,
+                _ => i + 1,
+            };
+            assert_eq!(given.text(&symbols), format!("add_{expected}"));
+        }
+    }
+
+    #[test]
+    fn numbers_far_apart_are_kept_apart() {
+        let mut numbers = NumberSet::default();
+        for number in [5, 1 << 30, 6, u32::MAX, 70_000, 0] {
+            assert!(numbers.insert(number) && !numbers.insert(number));
+        }
+        assert!((1..5).chain(7..70_000).all(|number| numbers.insert(number)));
+        assert!(!numbers.insert(70_000) && numbers.dense.len() < 1100);
+    }
+}
