@@ -1938,9 +1938,12 @@ extern "C" {
 /* Arguments on the stack. Texts and arrays are not copied here, but by the call that gets them. */
 
 static inline fxir_arg fxir_arg_of_kind(uint32_t kind) {
-    fxir_arg arg;
-    memset(&arg, 0, sizeof arg);
+    fxir_arg arg; /* member by member: compilers then keep it out of memory until it has its place */
     arg.kind = kind;
+    arg.flags = 0;
+    arg.count = 0;
+    arg.value.parts[0] = 0;
+    arg.value.parts[1] = 0;
     return arg;
 }
 

@@ -4,7 +4,7 @@
 mod random_graph;
 
 use fxir::ir::lint::lint_all;
-use fxir::ir::{Argument, ErrorKind, ModuleTree, NewModule, NodeId, Op};
+use fxir::ir::{Argument, ErrorKind, Kwargs, ModuleTree, NewModule, NodeId, Op};
 use fxir::passes::dead_code::eliminate_dead_code;
 use fxir::passes::fuse::{fuse_as_graphmodule, FuseOptions, InputOrder};
 use fxir::passes::insert::{insert_subgm, TakenName};
@@ -185,7 +185,8 @@ fn many_outputs_with_one_user_take_linear_time() {
     let root = tree.root();
     let graph = tree.graph_mut(root).unwrap();
     let x = graph.placeholder("x").unwrap();
-    let mut call = |input| graph.call_function("torch.relu", [Argument::Node(input)].as_slice(), vec![]).unwrap();
+    let mut call =
+        |input| graph.call_function("torch.relu", [Argument::Node(input)].as_slice(), Kwargs::new()).unwrap();
     let nodes: Vec<NodeId> = (0..COUNT).map(|_| call(x)).collect();
     graph.output(Argument::List(nodes.iter().map(|&node| Argument::Node(node)).collect())).unwrap();
     let fused = fuse_as_graphmodule(&mut tree, root, &nodes, "fused", &FuseOptions::default()).unwrap();

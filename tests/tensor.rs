@@ -55,8 +55,7 @@ fn strides_of_size_one_mean_nothing() {
     let strides = [i64::MAX, 1];
     let tensor = Tensor::strided(meta(Dtype::Int64, &[1, 2]), storage(16), 0, &strides).unwrap();
     assert!(tensor.is_contiguous());
-    let tensor =
-        Tensor::strided(meta(Dtype::Uint8, &[2, 1, 2]), storage(9), 0, &[5, i64::MAX, 2]).unwrap();
+    let tensor = Tensor::strided(meta(Dtype::Uint8, &[2, 1, 2]), storage(9), 0, &[5, i64::MAX, 2]).unwrap();
     assert_eq!(gathered(&tensor), [0, 2, 5, 7]);
 }
 
@@ -85,10 +84,7 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(kind(Tensor::strided(float(&[2]), storage(8), 0, &[])), InvalidArgument);
     assert_eq!(kind(Tensor::strided(float(&[2]), storage(8), 0, &[2])), OutOfRange);
     assert_eq!(kind(Tensor::strided(float(&[3]), storage(8), 0, &[i64::MAX])), OutOfRange);
-    assert_eq!(
-        kind(Tensor::strided(meta(Dtype::Quint4x2, &[2, 2]), storage(8), 0, &[1, 2])),
-        Unsupported
-    );
+    assert_eq!(kind(Tensor::strided(meta(Dtype::Quint4x2, &[2, 2]), storage(8), 0, &[1, 2])), Unsupported);
     assert_eq!(kind(Tensor::from_bytes(float(&[1]), vec![0; 5])), InvalidArgument);
     assert_eq!(kind(Tensor::from_bytes(float(&[1]), vec![0; 3])), OutOfRange);
     let symbolic = TensorMeta::new(Dtype::Bool, [Dim::Sym("s0".into())]);

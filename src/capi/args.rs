@@ -97,7 +97,7 @@ impl Storage {
             Argument::Qscheme(text) => self.spelled(FXIR_ARG_QSCHEME, *text),
             Argument::SymInt(text) => self.spelled(FXIR_ARG_SYMINT, *text),
             Argument::Bytes(bytes) => {
-                let bytes = bytes.clone();
+                let bytes: Box<[u8]> = bytes.as_slice().into();
                 let arg = fxir_arg {
                     kind: FXIR_ARG_BYTES,
                     flags: 0,

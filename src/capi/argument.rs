@@ -118,12 +118,20 @@ impl<'a> Reader<'a> {
         Reader { symbols, items_left: FXIR_MAX_ARGUMENT_ITEMS }
     }
 
+    #[inline(always)]
     pub(super) unsafe fn args(&mut self, args: *const fxir_arg, count: usize) -> Outcome<Args> {
         self.spend(count)?;
         // SAFETY: passed on.
         let args = unsafe { input::slice(args, count, "args") }?;
         let mut read = Args::with_capacity(count);
-        for arg in args {
+        // Nearly all of them are nodes, which need no result that would be moved in pieces.
+        let node = |arg: &fxir_arg| match (arg.kind, arg.flags) {
+            // SAFETY: the kind says which member of the union was written.
+            (FXIR_ARG_NODE, 0) => NodeId::from_bits(unsafe { arg.value.node }).map(Argument::Node),
+            _ => None,
+        };
+        read.extend(args.iter().map_while(node));
+        for arg in args.iter().skip(read.len()) {
             // SAFETY: passed on.
             read.push(unsafe { self.arg(arg, MAX_ARGUMENT_DEPTH) }?);
         }

@@ -10,7 +10,7 @@ use super::module_handle::{self, ModuleHandle};
 use super::node::fxir_node;
 use super::node_map::{fxir_node_map, fxir_node_pair, NodeMapRecord};
 use super::status::*;
-use crate::ir::{Argument, At, Error, ErrorKind, Graph, NodeId, Result};
+use crate::ir::{Args, Argument, At, Error, ErrorKind, Graph, Kwargs, NodeId, Result};
 use std::collections::HashMap;
 
 /// Copies the nodes of the graph of `source`, all but its output, into the graph of `module`, in
@@ -134,7 +134,7 @@ fn is_one(a: &ModuleHandle, b: &ModuleHandle) -> bool {
 fn copy_within(graph: &mut Graph, at: At, node: NodeId, inputs: &HashMap<NodeId, NodeId>) -> Result<NodeId> {
     let source = graph.get(node)?.clone();
     let symbols = graph.symbols().clone();
-    let (mut args, mut kwargs) = (source.args().iter().cloned().collect::<crate::ir::Args>(), source.kwargs().to_vec());
+    let (mut args, mut kwargs) = (Args::from(source.args()), Kwargs::from(source.kwargs()));
     for argument in args.iter_mut().chain(kwargs.iter_mut().map(|(_, value)| value)) {
         argument.replace_nodes(&mut |input| inputs.get(&input).map(|&new| Argument::Node(new)));
     }

@@ -45,7 +45,8 @@ pub(super) struct Planning<'a> {
 pub(super) struct Writing<'a> {
     guard: RwLockWriteGuard<'a, Arc<ModuleTree>>,
     cell: &'a TreeCell,
-    was_panicking: bool,
+    /// A word, as moving a bool moves the padding after it in pieces, for which the next move waits.
+    was_panicking: usize,
 }
 
 impl TreeCell {
@@ -115,10 +116,12 @@ impl TreeCell {
         self.read().map(|guard| Arc::clone(&guard))
     }
 
+    #[inline]
     fn writing<'a>(&'a self, guard: RwLockWriteGuard<'a, Arc<ModuleTree>>) -> Outcome<Writing<'a>> {
-        self.check(Writing { guard, cell: self, was_panicking: std::thread::panicking() })
+        self.check(Writing { guard, cell: self, was_panicking: std::thread::panicking().into() })
     }
 
+    #[inline]
     fn check<T>(&self, guard: T) -> Outcome<T> {
         if self.is_broken.load(Ordering::Relaxed) {
             return Err(Failure::new(FXIR_PANIC, "a defect of the library struck while this module was changed"));
@@ -184,7 +187,7 @@ impl DerefMut for Writing<'_> {
 
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() && !self.was_panicking {
+        if std::thread::panicking() && self.was_panicking == 0 {
             self.cell.is_broken.store(true, Ordering::Relaxed);
         }
     }

@@ -83,18 +83,18 @@ fn target_text(op: Op, target: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Argument, Symbols};
+    use crate::ir::{Argument, Kwargs, Symbols};
     use expect_test::expect;
 
     fn add_graph() -> Graph {
         let mut graph = Graph::new(Symbols::new());
         let x = graph.placeholder("x").unwrap();
-        let conv = graph.call_module("layer1.0.conv1", [x.into()].as_slice(), Vec::new()).unwrap();
+        let conv = graph.call_module("layer1.0.conv1", [x.into()].as_slice(), Kwargs::new()).unwrap();
         let args: [Argument; 2] = [conv.into(), 1.into()];
-        let add = graph.call_function("_operator.add", args, Vec::new()).unwrap();
+        let add = graph.call_function("_operator.add", args, Kwargs::new()).unwrap();
         let dim = graph.symbols().intern("dim");
         let items = Argument::List([add.into(), x.into()].into());
-        let cat = graph.call_function("torch.cat", [items].as_slice(), vec![(dim, (-1).into())]).unwrap();
+        let cat = graph.call_function("torch.cat", [items].as_slice(), [(dim, (-1).into())].into()).unwrap();
         graph.output(cat.into()).unwrap();
         graph
     }

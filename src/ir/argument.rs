@@ -5,6 +5,7 @@ use super::error::{Error, ErrorKind, Result};
 use super::node::NodeId;
 use super::symbol::{Symbol, Symbols};
 use smallvec::SmallVec;
+use thin_vec::ThinVec;
 
 /// One argument. Immutable once it is in a graph: editing sets a new one, so that `users` stays exact.
 ///
@@ -27,7 +28,7 @@ pub enum Argument {
     /// A string.
     Str(Symbol),
     /// A byte string.
-    Bytes(Box<[u8]>),
+    Bytes(ThinVec<u8>),
     /// `torch.float32` and its like.
     Dtype(Dtype),
     /// A device, spelled `cpu` or `cuda:0`.
@@ -43,11 +44,11 @@ pub enum Argument {
     /// A symbolic int, as it was spelled.
     SymInt(Symbol),
     /// A list.
-    List(Box<[Argument]>),
+    List(ThinVec<Argument>),
     /// A tuple.
-    Tuple(Box<[Argument]>),
+    Tuple(ThinVec<Argument>),
     /// A dict in its order; no node in a key.
-    Dict(Box<[(Argument, Argument)]>),
+    Dict(ThinVec<(Argument, Argument)>),
     /// Start, stop, step.
     Slice(Box<[Argument; 3]>),
     /// Start, stop, step.
@@ -56,11 +57,14 @@ pub enum Argument {
     Node(NodeId),
 }
 
+// What most of a graph's memory is made of.
+const _: () = assert!(size_of::<Argument>() == 16);
+
 /// Positional arguments of a node. Two need no allocation.
 pub type Args = SmallVec<[Argument; 2]>;
 
 /// Keyword arguments of a node, in their order, names unique.
-pub type Kwargs = Vec<(Symbol, Argument)>;
+pub type Kwargs = ThinVec<(Symbol, Argument)>;
 
 /// How deep lists, tuples, dicts and slices may nest; deeper is [`ErrorKind::Limit`]. The bound
 /// lets everything that walks an argument recurse, however hostile its source.

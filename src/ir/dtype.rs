@@ -156,8 +156,7 @@ impl Dtype {
             Some(full) => full == short,
             None => *full == name,
         });
-        row.map(|row| row.0)
-            .or_else(|| ALIASES.iter().find(|(alias, _)| *alias == short).map(|(_, dtype)| *dtype))
+        row.map(|row| row.0).or_else(|| ALIASES.iter().find(|(alias, _)| *alias == short).map(|(_, dtype)| *dtype))
     }
 
     /// How many bits one element takes. Less than eight only for `quint4x2` and `quint2x4`, whose

@@ -220,11 +220,7 @@ impl Graph {
     }
 
     /// Puts what `replace` gives in the place of each node in the arguments of one node.
-    pub fn map_inputs(
-        &mut self,
-        node: NodeId,
-        mut replace: impl FnMut(NodeId) -> Option<Argument>,
-    ) -> Result<bool> {
+    pub fn map_inputs(&mut self, node: NodeId, mut replace: impl FnMut(NodeId) -> Option<Argument>) -> Result<bool> {
         let found = self.get(node)?;
         let (mut args, mut kwargs) = (found.args.clone(), found.kwargs.clone());
         let mut changed = false;

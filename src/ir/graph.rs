@@ -6,7 +6,7 @@ use super::name::Name;
 use super::namespace::Namespace;
 use super::node::{Extra, Node, NodeId, Op, MAX_SLOTS, MAX_STAMP};
 use super::order::{Order, NONE};
-use super::symbol::{Symbol, Symbols};
+use super::symbol::{RecentSymbols, Symbol, Symbols};
 use super::uses::Uses;
 use smallvec::SmallVec;
 use std::num::NonZeroU64;
@@ -20,6 +20,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Graph {
     pub(super) symbols: Arc<Symbols>,
+    recent: RecentSymbols,
     pub(super) slots: Vec<Slot>,
     pub(super) free: Vec<u32>,
     pub(super) order: Order,
@@ -105,6 +106,7 @@ impl Graph {
     pub fn new(symbols: Arc<Symbols>) -> Self {
         Graph {
             symbols,
+            recent: RecentSymbols::default(),
             slots: Vec::new(),
             free: Vec::new(),
             order: Order::new(),
@@ -181,7 +183,9 @@ impl Graph {
     pub fn get(&self, node: NodeId) -> Result<&Node> {
         match self.slots.get(node.slot()) {
             Some(Slot { stamp, node: Some(found) }) if *stamp == node.stamp() => Ok(found),
-            _ => Err(Error::new(ErrorKind::StaleNode, "the node was erased, or belongs to another graph").at_node(node)),
+            _ => {
+                Err(Error::new(ErrorKind::StaleNode, "the node was erased, or belongs to another graph").at_node(node))
+            }
         }
     }
 
@@ -240,18 +244,18 @@ impl Graph {
     ) -> Result<NodeId> {
         let next = self.place(at, op)?;
         self.check_new(op, &args, &kwargs)?;
-        let target = self.symbols.intern(target);
+        let target = self.recent.intern(&self.symbols, target);
         self.insert(next, op, target, args, kwargs, NameFor::Asked(name))
     }
 
     /// An input, after the placeholders in front.
     pub fn placeholder(&mut self, target: &str) -> Result<NodeId> {
-        self.create_node(At::Default, Op::Placeholder, target, Args::new(), Vec::new(), None)
+        self.create_node(At::Default, Op::Placeholder, target, Args::new(), Kwargs::new(), None)
     }
 
     /// A member of the module.
     pub fn get_attr(&mut self, target: &str) -> Result<NodeId> {
-        self.create_node(At::Default, Op::GetAttr, target, Args::new(), Vec::new(), None)
+        self.create_node(At::Default, Op::GetAttr, target, Args::new(), Kwargs::new(), None)
     }
 
     /// A call of a function.
@@ -271,7 +275,7 @@ impl Graph {
 
     /// What the graph returns; there is one.
     pub fn output(&mut self, value: Argument) -> Result<NodeId> {
-        self.create_node(At::Default, Op::Output, "output", SmallVec::from_iter([value]), Vec::new(), None)
+        self.create_node(At::Default, Op::Output, "output", SmallVec::from_iter([value]), Kwargs::new(), None)
     }
 
     pub(super) fn has_illegal_name(&self, node: NodeId) -> bool {
@@ -290,7 +294,9 @@ impl Graph {
     pub(super) fn node_mut(&mut self, node: NodeId) -> Result<&mut Node> {
         match self.slots.get_mut(node.slot()) {
             Some(Slot { stamp, node: Some(found) }) if *stamp == node.stamp() => Ok(found),
-            _ => Err(Error::new(ErrorKind::StaleNode, "the node was erased, or belongs to another graph").at_node(node)),
+            _ => {
+                Err(Error::new(ErrorKind::StaleNode, "the node was erased, or belongs to another graph").at_node(node))
+            }
         }
     }
 
@@ -310,7 +316,11 @@ impl Graph {
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let stamps = NEXT_STAMP.load(Ordering::Relaxed).saturating_add(count as u64 + STAMP_BLOCK);
-        if stamps > MAX_STAMP { Err(stamps_are_used_up()) } else { Ok(()) }
+        if stamps > MAX_STAMP {
+            Err(stamps_are_used_up())
+        } else {
+            Ok(())
+        }
     }
 
     /// Whether arguments may stand in this graph.

@@ -178,7 +178,21 @@ mod tests {
     #[test]
     fn a_text_has_one_form_and_comes_back() {
         let symbols = Symbols::new();
-        for text in ["add", "add_1", "add_0", "add_01", "_1", "__1", "add_", "add_4294967294", "add_4294967295", "add_99999999999", "", "_", "é_7"] {
+        for text in [
+            "add",
+            "add_1",
+            "add_0",
+            "add_01",
+            "_1",
+            "__1",
+            "add_",
+            "add_4294967294",
+            "add_4294967295",
+            "add_99999999999",
+            "",
+            "_",
+            "é_7",
+        ] {
             let name = Name::new(&symbols, text);
             assert_eq!(name.text(&symbols), text);
             assert_eq!(Name::find(&symbols, text), Some(name));

@@ -22,6 +22,10 @@ pub struct Symbols {
     index: Mutex<Index>,
 }
 
+/// The symbols that one graph asked for last: asking again takes no lock.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RecentSymbols([Option<Symbol>; 32]);
+
 #[derive(Default)]
 struct Index {
     table: HashTable<Entry>,
@@ -94,6 +98,18 @@ fn hash(text: &str) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(text.as_bytes());
     hasher.finish()
+}
+
+impl RecentSymbols {
+    /// As [`Symbols::intern`], always with the same table.
+    pub(crate) fn intern(&mut self, symbols: &Symbols, text: &str) -> Symbol {
+        let RecentSymbols(recent) = self;
+        let place = &mut recent[hash(text) as usize % recent.len()];
+        match *place {
+            Some(symbol) if symbols.text(symbol) == text => symbol,
+            _ => *place.insert(symbols.intern(text)),
+        }
+    }
 }
 
 #[cfg(test)]

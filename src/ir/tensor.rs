@@ -63,12 +63,7 @@ impl Tensor {
     }
 
     /// A tensor whose bytes lie in `storage` by `strides`, counted in elements, as in torch.
-    pub fn strided(
-        meta: TensorMeta,
-        storage: Arc<Storage>,
-        offset: usize,
-        strides: &[i64],
-    ) -> Result<Tensor> {
+    pub fn strided(meta: TensorMeta, storage: Arc<Storage>, offset: usize, strides: &[i64]) -> Result<Tensor> {
         let sizes = known_sizes(&meta)?;
         if strides.len() != sizes.len() {
             return Err(invalid(format!("{} strides for {} dimensions", strides.len(), sizes.len())));
@@ -85,10 +80,9 @@ impl Tensor {
         let tensor = Tensor::new(meta, Arc::new(bytes), 0)?;
         match tensor.data() {
             Some(data) if data.len() == given => Ok(tensor),
-            data => Err(invalid(format!(
-                "{given} bytes were given for a tensor of {} bytes",
-                data.map_or(0, <[u8]>::len)
-            ))),
+            data => {
+                Err(invalid(format!("{given} bytes were given for a tensor of {} bytes", data.map_or(0, <[u8]>::len))))
+            }
         }
     }
 
@@ -104,11 +98,7 @@ impl Tensor {
     pub fn with_meta(&self, meta: TensorMeta) -> Result<Tensor> {
         meta.check()?;
         if meta.dtype.bits() != self.dtype().bits() {
-            return Err(invalid(format!(
-                "elements of {} and of {} differ in width",
-                self.dtype(),
-                meta.dtype
-            )));
+            return Err(invalid(format!("elements of {} and of {} differ in width", self.dtype(), meta.dtype)));
         }
         if meta.shape != self.meta.shape {
             return Err(invalid(format!(
@@ -218,13 +208,7 @@ impl Tensor {
         })
     }
 
-    fn place(
-        meta: TensorMeta,
-        sizes: Sizes,
-        strides: Sizes,
-        storage: Arc<Storage>,
-        offset: usize,
-    ) -> Result<Tensor> {
+    fn place(meta: TensorMeta, sizes: Sizes, strides: Sizes, storage: Arc<Storage>, offset: usize) -> Result<Tensor> {
         meta.check()?;
         let packed = nbytes(meta.dtype, &sizes)?;
         let contiguous = lies_row_major(&sizes, &strides);
@@ -254,10 +238,7 @@ impl Tensor {
             }
             _ => Err(Error::new(
                 ErrorKind::OutOfRange,
-                format!(
-                    "a tensor of shape {} at byte {offset} does not fit into {available} bytes",
-                    shape_text(&meta)
-                ),
+                format!("a tensor of shape {} at byte {offset} does not fit into {available} bytes", shape_text(&meta)),
             )),
         }
     }
@@ -283,10 +264,10 @@ impl PartialEq for Tensor {
         match (&self.bytes, &other.bytes) {
             (None, None) => true,
             (Some(one), Some(two)) => {
-                let same_place = Arc::ptr_eq(&one.storage, &two.storage)
-                    && one.offset == two.offset
-                    && one.strides == two.strides;
-                same_place || self.runs().into_iter().flatten().flatten().eq(other.runs().into_iter().flatten().flatten())
+                let same_place =
+                    Arc::ptr_eq(&one.storage, &two.storage) && one.offset == two.offset && one.strides == two.strides;
+                same_place
+                    || self.runs().into_iter().flatten().flatten().eq(other.runs().into_iter().flatten().flatten())
             }
             _ => false,
         }
@@ -331,9 +312,8 @@ impl<'a> Iterator for Runs<'a> {
 
 /// The sizes of a tensor that is to have bytes.
 fn known_sizes(meta: &TensorMeta) -> Result<Sizes> {
-    meta.sizes().ok_or_else(|| {
-        invalid(format!("a tensor of shape {} cannot have bytes: a size is symbolic", shape_text(meta)))
-    })
+    meta.sizes()
+        .ok_or_else(|| invalid(format!("a tensor of shape {} cannot have bytes: a size is symbolic", shape_text(meta))))
 }
 
 /// Whether these are the row-major strides; those of dimensions of size 1 do not matter.

@@ -174,11 +174,7 @@ impl TensorMeta {
         }
         if let Some(stride) = &self.stride {
             if stride.len() != self.shape.len() {
-                return Err(invalid(format!(
-                    "{} strides for {} dimensions",
-                    stride.len(),
-                    self.shape.len()
-                )));
+                return Err(invalid(format!("{} strides for {} dimensions", stride.len(), self.shape.len())));
             }
         }
         self.nbytes()?;

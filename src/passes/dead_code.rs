@@ -69,7 +69,7 @@ fn dead_nodes(graph: &Graph, mut is_impure: impl FnMut(NodeId) -> Result<bool>) 
 mod tests {
     use super::*;
     use crate::ir::lint::lint;
-    use crate::ir::{Argument, Error, ErrorKind};
+    use crate::ir::{Argument, Error, ErrorKind, Kwargs};
 
     /// `a = relu(x)`, `b = relu(a)`, `c = relu(b)`; `a` is returned.
     fn net() -> (ModuleTree, [NodeId; 4]) {
@@ -77,7 +77,8 @@ mod tests {
         let root = tree.root();
         let graph = tree.graph_mut(root).unwrap();
         let x = graph.placeholder("x").unwrap();
-        let mut relu = |input| graph.call_function("torch.relu", [Argument::Node(input)].as_slice(), vec![]).unwrap();
+        let mut relu =
+            |input| graph.call_function("torch.relu", [Argument::Node(input)].as_slice(), Kwargs::new()).unwrap();
         let a = relu(x);
         let b = relu(a);
         let c = relu(b);

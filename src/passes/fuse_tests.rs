@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ir::lint::lint_all;
-use crate::ir::{Args, Attribute, Dtype, NewModule, Op, Tensor, TensorKind, TensorMeta, Value};
+use crate::ir::{Args, Attribute, Dtype, Kwargs, NewModule, Op, Tensor, TensorKind, TensorMeta, Value};
 use crate::passes::insert::insert_subgm;
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ fn net() -> ModuleTree {
     let y = graph.placeholder("y").unwrap();
     let args = |nodes: &[NodeId]| nodes.iter().map(|&node| Argument::Node(node)).collect::<Args>();
     let linear =
-        graph.create_node(At::Default, Op::CallModule, "fc.linear", args(&[x]), vec![], Some("linear")).unwrap();
+        graph.create_node(At::Default, Op::CallModule, "fc.linear", args(&[x]), Kwargs::new(), Some("linear")).unwrap();
     let w = graph.get_attr("w").unwrap();
-    let add = graph.call_function("_operator.add", args(&[linear, w]), vec![]).unwrap();
-    let neg = graph.call_function("_operator.neg", args(&[add]), vec![]).unwrap();
+    let add = graph.call_function("_operator.add", args(&[linear, w]), Kwargs::new()).unwrap();
+    let neg = graph.call_function("_operator.neg", args(&[add]), Kwargs::new()).unwrap();
     let list = Argument::List(args(&[add, y, neg]).into_vec().into());
-    let cat = graph.call_function("torch.cat", [list].as_slice(), vec![]).unwrap();
+    let cat = graph.call_function("torch.cat", [list].as_slice(), Kwargs::new()).unwrap();
     graph.output(Argument::Tuple(args(&[cat, neg]).into_vec().into())).unwrap();
     for (size, node) in [x, y, linear, w, add, neg, cat].into_iter().enumerate() {
         graph.set_value(node, told(size as i64)).unwrap();
@@ -127,7 +127,7 @@ fn order_is_stable() {
     let x = graph.placeholder("x").unwrap();
     let mut call = |name: &str, inputs: &[NodeId]| {
         let args: Args = inputs.iter().map(|&node| Argument::Node(node)).collect();
-        graph.create_node(At::Default, Op::CallFunction, "mine.f", args, vec![], Some(name)).unwrap()
+        graph.create_node(At::Default, Op::CallFunction, "mine.f", args, Kwargs::new(), Some(name)).unwrap()
     };
     let a = call("a", &[x]);
     let early = call("early", &[a]);
@@ -171,7 +171,7 @@ fn what_is_refused_changes_nothing() {
     let error = fuse_named(&mut tree, &["linear", "add"], &numbered).unwrap_err();
     assert_eq!((error.kind, error.node), (ErrorKind::NotFound, Some(linear[0])));
     let graph = tree.graph_mut(root).unwrap();
-    let dead = graph.call_function("torch.rand", Args::new(), vec![]).unwrap();
+    let dead = graph.call_function("torch.rand", Args::new(), Kwargs::new()).unwrap();
     let error = fuse_as_graphmodule(&mut tree, root, &[dead], "fused", &numbered).unwrap_err();
     assert_eq!((error.kind, error.node), (ErrorKind::InvalidArgument, Some(dead)));
 }
@@ -223,7 +223,7 @@ fn a_submodule_that_does_not_fit_is_refused() {
     let graph = sub.graph_mut(top).unwrap();
     let a = graph.placeholder("a").unwrap();
     let args = Args::from_iter([Argument::Int(1)]);
-    let b = graph.create_node(At::Default, Op::Placeholder, "b", args, vec![], None).unwrap();
+    let b = graph.create_node(At::Default, Op::Placeholder, "b", args, Kwargs::new(), None).unwrap();
     graph.output(Argument::Tuple([a, b].map(Argument::Node).into())).unwrap();
     for (inputs, outputs, at) in [
         (&[][..], &[add][..], None),

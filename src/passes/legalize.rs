@@ -130,7 +130,10 @@ impl Sort<'_> {
         if walk.len() > SHOWN {
             names.push("...");
         }
-        let error = Error::new(ErrorKind::Lint, format!("the graph has a cycle of {} nodes: {}", walk.len(), names.join(" -> ")));
+        let error = Error::new(
+            ErrorKind::Lint,
+            format!("the graph has a cycle of {} nodes: {}", walk.len(), names.join(" -> ")),
+        );
         walk.first().map_or(error.clone(), |&node| error.at_node(node))
     }
 }
@@ -139,14 +142,14 @@ impl Sort<'_> {
 mod tests {
     use super::*;
     use crate::ir::lint::lint_graph;
-    use crate::ir::{Argument, Symbols};
+    use crate::ir::{Argument, Kwargs, Symbols};
     use proptest::prelude::*;
 
     fn chain(len: usize) -> (Graph, Vec<NodeId>) {
         let mut graph = Graph::new(Symbols::new());
         let mut nodes = vec![graph.placeholder("x").unwrap()];
         for i in 0..len {
-            nodes.push(graph.call_function("torch.relu", [Argument::Node(nodes[i])].to_vec(), Vec::new()).unwrap());
+            nodes.push(graph.call_function("torch.relu", [Argument::Node(nodes[i])].to_vec(), Kwargs::new()).unwrap());
         }
         nodes.push(graph.output(Argument::Node(nodes[len])).unwrap());
         (graph, nodes)
@@ -159,7 +162,10 @@ mod tests {
         let before: Vec<_> = graph.nodes().collect();
         let error = legalize(&mut graph).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Lint);
-        assert!(error.message.contains("2 nodes: relu_1 -> relu") || error.message.contains("2 nodes: relu -> relu_1"), "{error}");
+        assert!(
+            error.message.contains("2 nodes: relu_1 -> relu") || error.message.contains("2 nodes: relu -> relu_1"),
+            "{error}"
+        );
         assert_eq!(graph.nodes().collect::<Vec<_>>(), before);
     }
 
@@ -178,7 +184,7 @@ mod tests {
         fn always_the_earliest_that_can_come(edges in prop::collection::vec((0usize..20, 0usize..20), 0..40), shuffle in Just((0..20usize).collect::<Vec<_>>()).prop_shuffle()) {
             let mut graph = Graph::new(Symbols::new());
             let x = graph.placeholder("x").unwrap();
-            let nodes: Vec<_> = (0..20).map(|_| graph.call_function("f", [Argument::Node(x)].to_vec(), Vec::new()).unwrap()).collect();
+            let nodes: Vec<_> = (0..20).map(|_| graph.call_function("f", [Argument::Node(x)].to_vec(), Kwargs::new()).unwrap()).collect();
             let mut inputs = vec![vec![x]; 20];
             for (a, b) in edges {
                 if a < b {

@@ -84,7 +84,7 @@ fn lift_member(tree: &ModuleTree, path: &str, member: Member<'_>, lifted: &mut M
 mod tests {
     use super::*;
     use crate::ir::lint::lint_all;
-    use crate::ir::{Argument, Attribute, Dtype, NewModule, Symbols, Tensor, TensorKind, TensorMeta};
+    use crate::ir::{Argument, Attribute, Dtype, Kwargs, NewModule, Symbols, Tensor, TensorKind, TensorMeta};
     use std::sync::Arc;
 
     fn weight() -> Attribute {
@@ -118,7 +118,7 @@ mod tests {
         let mut graph = Graph::new(Symbols::new());
         let x = graph.placeholder("x").unwrap();
         let weight = graph.get_attr("block.conv.weight").unwrap();
-        let conv = graph.call_module("block.conv", [Argument::Node(x)].as_slice(), vec![]).unwrap();
+        let conv = graph.call_module("block.conv", [Argument::Node(x)].as_slice(), Kwargs::new()).unwrap();
         let scale = graph.get_attr("scale").unwrap();
         graph.output(Argument::Tuple([conv, weight, scale].map(Argument::Node).into())).unwrap();
 
@@ -144,7 +144,7 @@ mod tests {
         let tree = net();
         let mut graph = Graph::new(Symbols::new());
         graph.get_attr("block").unwrap();
-        graph.call_module("block.conv", [].as_slice(), vec![]).unwrap();
+        graph.call_module("block.conv", [].as_slice(), Kwargs::new()).unwrap();
         graph.get_attr("block.other.weight").unwrap();
         graph.output(Argument::None).unwrap();
         let lifted = lift_subgraph_as_module(&tree, tree.root(), &graph, "Lifted").unwrap();
@@ -162,7 +162,8 @@ mod tests {
         ] {
             let mut graph = Graph::new(Symbols::new());
             graph.placeholder("x").unwrap();
-            let node = graph.create_node(crate::ir::At::Default, op, target, Default::default(), vec![], None).unwrap();
+            let node =
+                graph.create_node(crate::ir::At::Default, op, target, Default::default(), Kwargs::new(), None).unwrap();
             graph.output(Argument::None).unwrap();
             let error = lift_subgraph_as_module(&tree, tree.root(), &graph, "Lifted").unwrap_err();
             assert_eq!((error.kind, error.node), (ErrorKind::NotFound, Some(node)), "{target}");

@@ -137,7 +137,7 @@ impl Dict<'_> {
 mod tests {
     use super::*;
     use crate::ir::lint::lint_all;
-    use crate::ir::{Dtype, NewModule, Tensor, TensorKind, TensorMeta};
+    use crate::ir::{Dtype, Kwargs, NewModule, Tensor, TensorKind, TensorMeta};
     use std::sync::Arc;
 
     fn net() -> ModuleTree {
@@ -159,7 +159,7 @@ mod tests {
             let graph = tree.graph_mut(at).unwrap();
             let mut last = graph.placeholder("x").unwrap();
             for target in targets {
-                last = graph.call_module(target, [Argument::Node(last)].as_slice(), vec![]).unwrap();
+                last = graph.call_module(target, [Argument::Node(last)].as_slice(), Kwargs::new()).unwrap();
             }
             graph.output(Argument::Node(last)).unwrap();
         }

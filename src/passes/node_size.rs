@@ -151,7 +151,7 @@ impl<'t> Sizes<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Argument, Dim, Dtype, NewModule, Value};
+    use crate::ir::{Argument, Dim, Dtype, Kwargs, NewModule, Value};
 
     fn meta(dtype: Dtype, shape: &[i64]) -> TensorMeta {
         TensorMeta::new(dtype, shape.iter().copied())
@@ -179,7 +179,7 @@ mod tests {
         tree.set_attribute(root, "table", table).unwrap();
         let graph = tree.graph_mut(root).unwrap();
         let x = graph.placeholder("x").unwrap();
-        let call = graph.call_module("fc", [Argument::Node(x)].as_slice(), vec![]).unwrap();
+        let call = graph.call_module("fc", [Argument::Node(x)].as_slice(), Kwargs::new()).unwrap();
         let table = graph.get_attr("table").unwrap();
         graph.output(Argument::Node(call)).unwrap();
         graph.set_value(call, Some(Arc::new(output))).unwrap();

@@ -73,7 +73,7 @@ impl Partition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Argument, Symbols};
+    use crate::ir::{Argument, Kwargs, Symbols};
 
     /// A chain of calls, each of the one before; `x` first.
     fn chain(length: usize) -> (Graph, Vec<NodeId>) {
@@ -81,7 +81,7 @@ mod tests {
         let mut nodes = vec![graph.placeholder("x").unwrap()];
         for position in 0..length {
             let before = Argument::Node(nodes[position]);
-            nodes.push(graph.call_function("torch.relu", [before].as_slice(), vec![]).unwrap());
+            nodes.push(graph.call_function("torch.relu", [before].as_slice(), Kwargs::new()).unwrap());
         }
         nodes.push(graph.output(Argument::Node(nodes[length])).unwrap());
         (graph, nodes)
@@ -119,7 +119,7 @@ mod tests {
         let mut first = None;
         for _ in 0..200 {
             let inputs = Argument::List(layer.iter().map(|&node| Argument::Node(node)).collect());
-            let make = |_| graph.call_function("torch.cat", [inputs.clone()].as_slice(), vec![]).unwrap();
+            let make = |_| graph.call_function("torch.cat", [inputs.clone()].as_slice(), Kwargs::new()).unwrap();
             layer = (0..8).map(make).collect();
             first = first.or(layer.first().copied());
         }

@@ -137,7 +137,7 @@ fn modules_by_what_they_are() {
             let graph = tree.graph_mut(module).unwrap();
             let x = graph.placeholder("x").unwrap();
             let args = Args::from_iter([Argument::Node(x)]);
-            let y = graph.create_node(At::Default, op, target, args, vec![], None).unwrap();
+            let y = graph.create_node(At::Default, op, target, args, Kwargs::new(), None).unwrap();
             graph.output(Argument::Node(y)).unwrap();
         }
     }
@@ -158,12 +158,12 @@ fn modules_by_what_they_are() {
         ("missing", true),
     ];
     let graph = tree.graph_mut(root).unwrap();
-    let nodes = expected.map(|(path, _)| graph.call_module(path, Args::new(), vec![]).unwrap());
+    let nodes = expected.map(|(path, _)| graph.call_module(path, Args::new(), Kwargs::new()).unwrap());
     // Handed to a function that may call it.
     let read = ["pure", "impure"].map(|path| graph.get_attr(path).unwrap());
     let cond = read.map(|branch| {
         let args = Args::from_iter([Argument::List([Argument::Node(branch)].into())]);
-        graph.call_function("torch.ops.higher_order.cond", args, vec![]).unwrap()
+        graph.call_function("torch.ops.higher_order.cond", args, Kwargs::new()).unwrap()
     });
     let mut purity = Purity::new(&tree, options(true));
     for (node, (path, impure)) in nodes.into_iter().zip(expected) {

@@ -61,7 +61,7 @@ fn check_member(tree: &ModuleTree, module: ModuleId, op: Op, target: &str) -> Re
 mod tests {
     use super::*;
     use crate::ir::lint::lint;
-    use crate::ir::{Argument, NewModule};
+    use crate::ir::{Argument, Kwargs, NewModule};
 
     /// `relu(x)`, `relu(relu)`, and a get_attr of `weight`.
     fn net() -> (ModuleTree, [NodeId; 3]) {
@@ -71,8 +71,8 @@ mod tests {
         tree.set_attribute(root, "weight", crate::ir::Attribute::Value(Argument::Int(1))).unwrap();
         let graph = tree.graph_mut(root).unwrap();
         let x = graph.placeholder("x").unwrap();
-        let a = graph.call_function("torch.relu", [Argument::Node(x)].as_slice(), vec![]).unwrap();
-        let b = graph.call_function("torch.relu", [Argument::Node(a)].as_slice(), vec![]).unwrap();
+        let a = graph.call_function("torch.relu", [Argument::Node(x)].as_slice(), Kwargs::new()).unwrap();
+        let b = graph.call_function("torch.relu", [Argument::Node(a)].as_slice(), Kwargs::new()).unwrap();
         let w = graph.get_attr("weight").unwrap();
         graph.output(Argument::Tuple([b, w].map(Argument::Node).into())).unwrap();
         graph.set_meta(b, "stack_trace", Argument::Bool(true)).unwrap();

@@ -53,8 +53,11 @@ fn conformance() {
     for (name, suite) in &report.suites {
         println!("{name}: {} of {}", suite.total - suite.failures.len(), suite.total);
     }
-    let failures: Vec<String> =
-        report.suites.iter().flat_map(|(name, suite)| suite.failures.iter().map(move |f| format!("{name}: {f}"))).collect();
+    let failures: Vec<String> = report
+        .suites
+        .iter()
+        .flat_map(|(name, suite)| suite.failures.iter().map(move |f| format!("{name}: {f}")))
+        .collect();
     for failure in &failures {
         println!("FAILED {failure}");
     }

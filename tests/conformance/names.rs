@@ -1,7 +1,7 @@
 //! `names.jsonl`: names asked for, in order, in one graph, and the names that torch gave.
 
 use super::Report;
-use fxir::ir::{At, Graph, Op, Symbols};
+use fxir::ir::{At, Graph, Kwargs, Op, Symbols};
 use std::path::Path;
 
 #[derive(serde::Deserialize)]
@@ -22,7 +22,7 @@ fn check(case: &Case) -> Result<(), String> {
     let mut graph = Graph::new(Symbols::new());
     for (asked, given) in case.asked.iter().zip(&case.given) {
         let node = graph
-            .create_node(At::Default, Op::CallFunction, "torch.relu", Default::default(), Vec::new(), Some(asked))
+            .create_node(At::Default, Op::CallFunction, "torch.relu", Default::default(), Kwargs::new(), Some(asked))
             .map_err(|error| error.to_string())?;
         if graph.name(node) != given {
             return Err(format!("{asked:?} gave {:?}, torch gives {given:?}", graph.name(node)));

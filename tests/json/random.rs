@@ -2,7 +2,9 @@
 
 use fxir::formats::{json, weights};
 use fxir::ir::tree::NewModule;
-use fxir::ir::{Argument, Attribute, Dtype, ModuleId, ModuleTree, NodeId, Tensor, TensorKind, TensorMeta, Value};
+use fxir::ir::{
+    Argument, Attribute, Dtype, Kwargs, ModuleId, ModuleTree, NodeId, Tensor, TensorKind, TensorMeta, Value,
+};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -94,7 +96,7 @@ fn fill(tree: &mut ModuleTree, module: ModuleId, steps: &[Step], depth: usize) {
     know(tree, module, x, 3);
     for step in steps {
         let args: Vec<Argument> = step.args.iter().map(|shape| argument(tree, shape, &nodes)).collect();
-        let mut kwargs: Vec<_> = Vec::new();
+        let mut kwargs = Kwargs::new();
         for (key, shape) in &step.kwargs {
             let key = tree.symbols().intern(key);
             if kwargs.iter().all(|(other, _)| *other != key) {
@@ -127,7 +129,7 @@ fn fill(tree: &mut ModuleTree, module: ModuleId, steps: &[Step], depth: usize) {
         know(tree, module, node, step.size.into());
         if let Some(shape) = &step.lowering {
             let key = Argument::Str(tree.symbols().intern("acc_out_ty"));
-            let info = Argument::Dict(Box::new([(key, argument(tree, shape, &[]))]));
+            let info = Argument::Dict([(key, argument(tree, shape, &[]))].into());
             tree.graph_mut(module).unwrap().set_meta(node, "lowering_info", info).unwrap();
         }
         nodes.push(node);
@@ -135,7 +137,7 @@ fn fill(tree: &mut ModuleTree, module: ModuleId, steps: &[Step], depth: usize) {
     let returned = match nodes.len() % 3 {
         0 => nodes[nodes.len() - 1].into(),
         1 => Argument::Tuple(nodes.iter().rev().take(3).map(|&node| node.into()).collect()),
-        _ => Argument::List(Box::new([Argument::List(Box::new([x.into()]))])),
+        _ => Argument::List([Argument::List([x.into()].into())].into()),
     };
     tree.graph_mut(module).unwrap().output(returned).unwrap();
 }

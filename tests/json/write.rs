@@ -4,7 +4,7 @@ use fxir::formats::json::{self, SerializeOptions};
 use fxir::ir::tensor::Quantization;
 use fxir::ir::tree::NewModule;
 use fxir::ir::{Argument, Attribute, Dtype, Error, ErrorKind, ModuleId, ModuleTree, NodeId, Tensor, TensorKind};
-use fxir::ir::{TensorMeta, Value};
+use fxir::ir::{Kwargs, TensorMeta, Value};
 use std::sync::Arc;
 
 fn meta() -> TensorMeta {
@@ -50,7 +50,7 @@ fn refused(tree: &ModuleTree) -> Error {
 
 fn call(tree: &mut ModuleTree, arguments: &[Argument]) -> NodeId {
     let root = tree.root();
-    tree.graph_mut(root).unwrap().call_function("torch.f", arguments, Vec::new()).unwrap()
+    tree.graph_mut(root).unwrap().call_function("torch.f", arguments, Kwargs::new()).unwrap()
 }
 
 #[test]
@@ -61,23 +61,23 @@ fn what_json_cannot_hold_is_refused_by_node_and_argument() {
         (Argument::Float(f64::INFINITY), "a float that is inf"),
         (Argument::Float(f64::NAN), "a float that is NaN"),
         (Argument::Complex(Box::new([1.0, 2.0])), "a complex number"),
-        (Argument::Bytes(Box::new([1])), "a byte string"),
+        (Argument::Bytes([1].into()), "a byte string"),
         (Argument::Device(symbol("cpu")), "a device"),
         (Argument::Ellipsis, "an Ellipsis"),
         (Argument::SymInt(symbol("s0")), "a symbolic int"),
         (Argument::BigInt(symbol("x")), "an int that is not spelled in decimal digits"),
         (Argument::Slice(Box::new([Argument::None, Argument::None, Argument::None])), "a slice"),
         (Argument::Range(Box::new([0, 1, 1])), "a range"),
-        (Argument::Dict(Box::new([(Argument::Int(1), Argument::None)])), "a dict with a key that is no string"),
+        (Argument::Dict([(Argument::Int(1), Argument::None)].into()), "a dict with a key that is no string"),
         (
-            Argument::Dict(Box::new([(Argument::Str(symbol("is_node")), Argument::Bool(true))])),
+            Argument::Dict([(Argument::Str(symbol("is_node")), Argument::Bool(true))].into()),
             "a dict that looks like a reference to a node",
         ),
     ];
     for (argument, what) in cases {
         let mut tree = tree.clone();
         let root = tree.root();
-        let f = call(&mut tree, &[Argument::None, Argument::List(Box::new([argument.clone()]))]);
+        let f = call(&mut tree, &[Argument::None, Argument::List([argument.clone()].into())]);
         let error = refused(&tree);
         assert_eq!((error.kind, error.node), (ErrorKind::Unsupported, Some(f)));
         let expected =
@@ -126,8 +126,8 @@ fn a_leaf_module_is_written_once_with_all_that_lies_in_it() {
         tree.set_attribute(root, "attention.out.b", Attribute::Tensor(TensorKind::Buffer, tensor(2))).unwrap();
         tree.set_attribute(root, "attention.out.p", Attribute::Value(Argument::None)).unwrap();
         let graph = tree.graph_mut(root).unwrap();
-        let one = graph.call_module("attention", [x.into()].as_slice(), Vec::new()).unwrap();
-        graph.call_module("attention", [one.into()].as_slice(), Vec::new()).unwrap()
+        let one = graph.call_module("attention", [x.into()].as_slice(), Kwargs::new()).unwrap();
+        graph.call_module("attention", [one.into()].as_slice(), Kwargs::new()).unwrap()
     });
     let serialized = json::serialize(&tree, tree.root(), &Default::default()).unwrap();
     assert_eq!(serialized.weights.keys().collect::<Vec<_>>(), ["attention.w", "attention.out.b"]);
@@ -157,9 +157,9 @@ fn modules_that_torch_would_confuse_are_refused() {
                 let w = graph.get_attr("w").unwrap();
                 graph.output(w.into()).unwrap();
                 let graph = tree.graph_mut(sub).unwrap();
-                let call = graph.call_module("inner", [].as_slice(), Vec::new()).unwrap();
+                let call = graph.call_module("inner", [].as_slice(), Kwargs::new()).unwrap();
                 graph.output(call.into()).unwrap();
-                x = tree.graph_mut(root).unwrap().call_module(path, [x.into()].as_slice(), Vec::new()).unwrap();
+                x = tree.graph_mut(root).unwrap().call_module(path, [x.into()].as_slice(), Kwargs::new()).unwrap();
             }
             x
         });
@@ -207,7 +207,7 @@ fn a_table_of_fused_embeddings_gets_its_dtype_from_its_user() {
         let graph = tree.graph_mut(root).unwrap();
         let table = graph.get_attr("table").unwrap();
         let target = "glow.fb.fx.acc_ops.embedding_bag_4bit_rowwise_offsets";
-        graph.call_function(target, [x.into()].as_slice(), vec![(weight, table.into())]).unwrap()
+        graph.call_function(target, [x.into()].as_slice(), [(weight, table.into())].into()).unwrap()
     });
     let serialized = json::serialize(&tree, tree.root(), &Default::default()).unwrap();
     assert!(serialized.json.contains(r#""table":{"dtype":"acc.uint4fused","shape":"[2, 12]","requires_grad":"False","is_quantized":false,"stride":"[12, 1]"}"#));
@@ -264,7 +264,7 @@ fn lowering_information_may_not_take_the_format_s_keys() {
         let key = Argument::Str(tree.symbols().intern(key));
         let graph = tree.graph_mut(root).unwrap();
         let f = graph.find_node("f").unwrap();
-        graph.set_meta(f, "lowering_info", Argument::Dict(Box::new([(key, Argument::Int(1))]))).unwrap();
+        graph.set_meta(f, "lowering_info", Argument::Dict([(key, Argument::Int(1))].into())).unwrap();
         match is_legal {
             true => assert_eq!(written(&tree).matches(r#","acc_out_ty":1"#).count(), 2), // and where it is returned
             false => assert!(refused(&tree).message.contains("which the format needs")),

@@ -98,7 +98,7 @@ fn add_members(tree: &mut ModuleTree, root: ModuleId) {
     let graph = tree.graph_mut(block).unwrap();
     let x = graph.placeholder("x").unwrap();
     let w = graph.get_attr("w").unwrap();
-    let sum = graph.call_function("torch.add", args([x, w].map(Argument::Node)), vec![]).unwrap();
+    let sum = graph.call_function("torch.add", args([x, w].map(Argument::Node)), Kwargs::new()).unwrap();
     let pair = Argument::Tuple([sum, x].map(Argument::Node).into());
     graph.output(pair).unwrap();
 }
@@ -130,9 +130,9 @@ fn add_node(tree: &mut ModuleTree, root: ModuleId, nodes: &[NodeId], step: &Step
         1 => (Op::CallFunction, "torch.relu", args([a]), none),
         2 => {
             let list = Argument::List([a, b, c].into());
-            (Op::CallFunction, "torch.cat", args([list]), vec![(key("dim"), Argument::Int(1))])
+            (Op::CallFunction, "torch.cat", args([list]), [(key("dim"), Argument::Int(1))].into())
         }
-        3 => (Op::CallMethod, "clamp", args([a, literal]), vec![(key("max"), b)]),
+        3 => (Op::CallMethod, "clamp", args([a, literal]), [(key("max"), b)].into()),
         4 => {
             let slice = Argument::Slice(Box::new([Argument::None, b, Argument::Int(2)]));
             (Op::CallFunction, "_operator.getitem", args([a, Argument::Tuple([slice, literal].into())]), none)
@@ -143,7 +143,7 @@ fn add_node(tree: &mut ModuleTree, root: ModuleId, nodes: &[NodeId], step: &Step
         8 => (Op::CallModule, "block", args([a]), none),
         9 => {
             let dict = Argument::Dict([(Argument::Str(key("k")), Argument::List([b, literal].into()))].into());
-            (Op::CallFunction, "mine.function", args([a, dict]), vec![(key("other"), c)])
+            (Op::CallFunction, "mine.function", args([a, dict]), [(key("other"), c)].into())
         }
         10 => (Op::CallMethod, "mul_", args([a, b]), none),
         _ => (Op::CallFunction, "torch.chunk", args([a, Argument::Int(2)]), none),

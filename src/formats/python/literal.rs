@@ -321,9 +321,7 @@ fn call(name: &str, mut items: Vec<Argument>) -> Option<Argument> {
     }
     match (name, items.as_slice()) {
         ("range", [Argument::Int(stop)]) => Some(Argument::Range(Box::new([0, *stop, 1]))),
-        ("range", [Argument::Int(start), Argument::Int(stop)]) => {
-            Some(Argument::Range(Box::new([*start, *stop, 1])))
-        }
+        ("range", [Argument::Int(start), Argument::Int(stop)]) => Some(Argument::Range(Box::new([*start, *stop, 1]))),
         ("range", [Argument::Int(start), Argument::Int(stop), Argument::Int(step)]) if *step != 0 => {
             Some(Argument::Range(Box::new([*start, *stop, *step])))
         }

@@ -32,12 +32,7 @@ pub fn str_text(argument: &Argument, symbols: &Symbols) -> Option<String> {
 }
 
 /// Appends an argument's repr to `out`; `name` gives the text of a node.
-pub fn write_repr<'a>(
-    out: &mut String,
-    argument: &Argument,
-    symbols: &Symbols,
-    name: &dyn Fn(NodeId) -> &'a str,
-) {
+pub fn write_repr<'a>(out: &mut String, argument: &Argument, symbols: &Symbols, name: &dyn Fn(NodeId) -> &'a str) {
     Printer { symbols, name }.argument(out, argument, MAX_ARGUMENT_DEPTH);
 }
 

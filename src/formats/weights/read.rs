@@ -29,8 +29,7 @@ pub struct Weights {
 /// read. The file must not be shortened or written into while they live: replace it by a rename.
 pub fn open(path: impl AsRef<Path>) -> Result<Weights> {
     let path = path.as_ref();
-    let bytes =
-        map::map(path).map_err(|error| Error::new(ErrorKind::Io, format!("{}: {error}", path.display())))?;
+    let bytes = map::map(path).map_err(|error| Error::new(ErrorKind::Io, format!("{}: {error}", path.display())))?;
     from_bytes(bytes).map_err(|mut error| {
         error.message = format!("{}: {}", path.display(), error.message);
         error
@@ -113,10 +112,9 @@ fn split_header(file: &[u8]) -> Result<(&[u8], usize)> {
     match rest.get(..header) {
         Some(bytes) if bytes.first() == Some(&b'{') => Ok((bytes, LENGTH_FIELD + header)),
         Some(_) => Err(parse("not a safetensors file: the header does not begin with `{`".into())),
-        None => Err(parse(format!(
-            "the file is cut off: its header should take {header} bytes, {} are there",
-            rest.len()
-        ))),
+        None => {
+            Err(parse(format!("the file is cut off: its header should take {header} bytes, {} are there", rest.len())))
+        }
     }
 }
 
@@ -126,14 +124,11 @@ struct Header {
 }
 
 fn parse_header(bytes: &[u8]) -> Result<Header> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        parse(format!("the header is not UTF-8 at byte {}", LENGTH_FIELD + error.valid_up_to()))
-    })?;
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| parse(format!("the header is not UTF-8 at byte {}", LENGTH_FIELD + error.valid_up_to())))?;
     let mut json = serde_json::Deserializer::from_str(text);
     let header = json.deserialize_map(HeaderVisitor).and_then(|header| json.end().map(|()| header));
-    header.map_err(|error| {
-        parse(format!("the header is wrong: {error}")).at_place(error.line(), error.column())
-    })
+    header.map_err(|error| parse(format!("the header is wrong: {error}")).at_place(error.line(), error.column()))
 }
 
 /// Takes the entries as they come, where a derived reader would let a later one of the same name
@@ -192,10 +187,7 @@ fn check_offsets(entries: &[(Arc<str>, TensorInfo)], data_length: usize) -> Resu
             covered = end;
             continue;
         };
-        return Err(parse(format!(
-            "tensor `{}` at bytes {start} to {end} of {data_length} {wrong}",
-            shown(name)
-        )));
+        return Err(parse(format!("tensor `{}` at bytes {start} to {end} of {data_length} {wrong}", shown(name))));
     }
     if covered != data_length {
         return Err(parse(format!("{} bytes at the end of the file belong to no tensor", data_length - covered)));
@@ -205,9 +197,8 @@ fn check_offsets(entries: &[(Arc<str>, TensorInfo)], data_length: usize) -> Resu
 
 /// The tensor of one entry whose offsets were checked.
 fn load(info: &TensorInfo, bytes: &Arc<Storage>, data_start: usize) -> Result<Tensor> {
-    let dtype = loaded_dtype(info.dtype).ok_or_else(|| {
-        Error::new(ErrorKind::Unsupported, format!("torch has no dtype for {:?}", info.dtype))
-    })?;
+    let dtype = loaded_dtype(info.dtype)
+        .ok_or_else(|| Error::new(ErrorKind::Unsupported, format!("torch has no dtype for {:?}", info.dtype)))?;
     if info.shape.len() > MAX_DIMENSIONS {
         return Err(parse(format!("{} dimensions are more than {MAX_DIMENSIONS}", info.shape.len())));
     }

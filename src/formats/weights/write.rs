@@ -20,19 +20,13 @@ const BUFFER: usize = 1 << 18;
 /// Quantized tensors are written as their integers, tensors that lie in any other order row-major.
 /// Names must be unique; a tensor without bytes is InvalidArgument, one whose dtype the format
 /// cannot name Unsupported.
-pub fn write<'a>(
-    path: impl AsRef<Path>,
-    tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
-) -> Result<()> {
+pub fn write<'a>(path: impl AsRef<Path>, tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<()> {
     let plan = Plan::new(tensors)?;
     replace_file(path.as_ref(), |file| plan.write_to(file))
 }
 
 /// Writes the same bytes to `out`. What was written when it fails is `out`'s to forget.
-pub fn write_to<'a>(
-    out: &mut dyn Write,
-    tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
-) -> Result<()> {
+pub fn write_to<'a>(out: &mut dyn Write, tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<()> {
     let plan = Plan::new(tensors)?;
     plan.write_to(out).map_err(|error| Error::new(ErrorKind::Io, format!("writing weights: {error}")))
 }

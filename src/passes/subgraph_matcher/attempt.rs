@@ -133,13 +133,15 @@ impl<'a> Attempt<'a> {
             at.sort_unstable();
             at.dedup();
         }
-        at.sort_unstable_by(|&a, &b| {
-            if self.graph.is_before(a, b) {
-                std::cmp::Ordering::Less
-            } else {
-                (a != b).cmp(&false)
-            }
-        });
+        at.sort_unstable_by(
+            |&a, &b| {
+                if self.graph.is_before(a, b) {
+                    std::cmp::Ordering::Less
+                } else {
+                    (a != b).cmp(&false)
+                }
+            },
+        );
         at
     }
 
@@ -219,13 +221,11 @@ impl<'a> Attempt<'a> {
             }
             (Argument::Dict(a), Argument::Dict(b)) => {
                 a.len() == b.len()
-                    && a.iter().zip(b.iter()).all(|((key, a), (other, b))| {
-                        self.same_literal(key, other) && self.match_argument(a, b)
-                    })
+                    && a.iter()
+                        .zip(b.iter())
+                        .all(|((key, a), (other, b))| self.same_literal(key, other) && self.match_argument(a, b))
             }
-            (Argument::Slice(a), Argument::Slice(b)) => {
-                a.iter().zip(b.iter()).all(|(a, b)| self.match_argument(a, b))
-            }
+            (Argument::Slice(a), Argument::Slice(b)) => a.iter().zip(b.iter()).all(|(a, b)| self.match_argument(a, b)),
             (wanted, found) => {
                 self.same_literal(wanted, found)
                     || (self.options.ignore_literals && !wanted.holds_node() && !found.holds_node())

@@ -56,8 +56,11 @@ fn fits_together(graph: &Graph, nodes_of: &[Vec<NodeId>], keep: &[bool], count: 
         let group = &group;
         graph.input_nodes(node).map(move |input| group[input.slot()]).filter(move |&other| other != own)
     };
-    let mut missing: Vec<usize> =
-        members.iter().enumerate().map(|(own, nodes)| nodes.iter().map(|&node| inputs(own, node).count()).sum()).collect();
+    let mut missing: Vec<usize> = members
+        .iter()
+        .enumerate()
+        .map(|(own, nodes)| nodes.iter().map(|&node| inputs(own, node).count()).sum())
+        .collect();
     let mut ready: Vec<usize> = (0..members.len()).filter(|&own| missing[own] == 0).collect();
     let mut done = 0;
     while let Some(own) = ready.pop() {

@@ -92,7 +92,11 @@ impl Rewrite {
         let mut replacement = Replacement::new(replacement.0.graph(replacement.1)?, graph.symbols())?;
         let counts = |pattern: usize, replacement: usize, what: &str| {
             let message = format!("the pattern has {pattern} {what} and the replacement {replacement}");
-            if pattern == replacement { Ok(()) } else { Err(Error::new(ErrorKind::InvalidArgument, message)) }
+            if pattern == replacement {
+                Ok(())
+            } else {
+                Err(Error::new(ErrorKind::InvalidArgument, message))
+            }
         };
         counts(pattern.placeholders().len(), replacement.placeholders.len(), "placeholders")?;
         counts(pattern.returning().len(), replacement.returned.len(), "returned nodes")?;
@@ -123,7 +127,13 @@ impl Rewrite {
         let module = self.module;
         if self.matches.is_empty() {
             let anchors = self.pattern.anchors;
-            return Ok(Replaced { matches: self.matches, starts: vec![0], nodes: Vec::new(), anchors, submodules_deleted: 0 });
+            return Ok(Replaced {
+                matches: self.matches,
+                starts: vec![0],
+                nodes: Vec::new(),
+                anchors,
+                submodules_deleted: 0,
+            });
         }
         for member in self.members {
             member.add(tree, module)?;
@@ -151,7 +161,8 @@ fn drop_returned_placeholders(pattern: &Pattern<'_>, replacement: &mut Replaceme
             }
             (Some(&slot), Argument::Node(node)) if node.slot() == slot => {}
             _ => {
-                let message = "the pattern returns one of its placeholders, and the replacement does not return the same";
+                let message =
+                    "the pattern returns one of its placeholders, and the replacement does not return the same";
                 return Err(Error::new(ErrorKind::InvalidArgument, message));
             }
         }

@@ -1,7 +1,7 @@
 //! A replacement, checked once and written in the strings of the graph that it goes into.
 
 use crate::ir::lint::lint_graph;
-use crate::ir::{Argument, Args, Error, ErrorKind, Graph, Kwargs, Meta, NodeId, Op, Result, Symbol, Symbols};
+use crate::ir::{Args, Argument, Error, ErrorKind, Graph, Kwargs, Meta, NodeId, Op, Result, Symbol, Symbols};
 
 /// What is copied in the place of each match.
 #[derive(Debug)]
@@ -39,8 +39,12 @@ impl Replacement {
         let from = graph.symbols();
         let carry = |symbol: Symbol| symbols.intern(from.text(symbol));
         let carry_argument = |argument: &Argument| argument.transfer(from, symbols, &mut |node| Ok(node.into()));
-        let mut replacement =
-            Replacement { placeholders: Vec::new(), nodes: Vec::new(), returned: Vec::new(), slot_count: graph.slot_count() };
+        let mut replacement = Replacement {
+            placeholders: Vec::new(),
+            nodes: Vec::new(),
+            returned: Vec::new(),
+            slot_count: graph.slot_count(),
+        };
         for node in graph.nodes() {
             let found = &graph[node];
             match found.op() {
@@ -63,9 +67,12 @@ impl Replacement {
             }
         }
         let returned = graph.output_node().and_then(|output| graph[output].args().first());
-        let returned = returned.ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "the replacement has no output"))?;
+        let returned =
+            returned.ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "the replacement has no output"))?;
         replacement.returned = match returned {
-            Argument::List(items) | Argument::Tuple(items) => items.iter().map(carry_argument).collect::<Result<_>>()?,
+            Argument::List(items) | Argument::Tuple(items) => {
+                items.iter().map(carry_argument).collect::<Result<_>>()?
+            }
             one => vec![carry_argument(one)?],
         };
         Ok(replacement)

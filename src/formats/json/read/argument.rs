@@ -125,13 +125,8 @@ impl<'a> Visitor<'a> for ArgumentSeed<'_, 'a> {
         while let Some(item) = seq.next_element_seed(self.inner())? {
             items.push(item);
         }
-        if items.spilled() {
-            return Ok(Argument::List(items.into_boxed_slice()));
-        }
-        // A Vec that grows would have room for four, and giving it back leaves the memory in bits.
-        let mut exact = Vec::with_capacity(items.len());
-        exact.extend(items);
-        Ok(Argument::List(exact.into_boxed_slice()))
+        // One that grew would have room for four, and giving it back leaves the memory in bits.
+        Ok(Argument::List(items.into_iter().collect()))
     }
 
     /// A dict, or a reference to a node: a dict that says so of itself.
