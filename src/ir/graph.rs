@@ -4,13 +4,13 @@ use super::argument::{Args, Argument, Kwargs};
 use super::error::{Error, ErrorKind, Result};
 use super::name::Name;
 use super::namespace::Namespace;
-use super::node::{Extra, Node, NodeId, Op, MAX_SLOTS, MAX_STAMP};
+use super::node::{Extra, Node, NodeId, Op, MAX_SLOTS};
 use super::order::{Order, NONE};
+use super::stamps::Stamps;
 use super::symbol::{RecentSymbols, Symbol, Symbols};
 use super::uses::Uses;
 use smallvec::SmallVec;
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// A sequence of nodes and who uses whom.
@@ -29,6 +29,7 @@ pub struct Graph {
     stamps: Stamps,
     /// Where the next placeholder goes, as long as nothing moved: the last of those in front.
     pub(super) last_placeholder: u32,
+    pub(super) placeholder_count: usize,
     pub(super) output: u32,
     /// How its code is spelled beyond its nodes.
     pub signature: Signature,
@@ -64,43 +65,6 @@ pub(super) struct Slot {
     node: Option<Node>,
 }
 
-/// Stamps are taken from the process's counter a block at a time.
-#[derive(Debug)]
-struct Stamps {
-    next: u64,
-    end: u64,
-}
-
-/// A clone of a graph has the same nodes under the same ids, but never hands out the same new ones.
-impl Clone for Stamps {
-    fn clone(&self) -> Self {
-        Stamps { next: 0, end: 0 }
-    }
-}
-
-static NEXT_STAMP: AtomicU64 = AtomicU64::new(1);
-const STAMP_BLOCK: u64 = 256;
-
-impl Stamps {
-    fn take(&mut self) -> Result<NonZeroU64> {
-        if self.next == self.end {
-            let start = NEXT_STAMP.fetch_add(STAMP_BLOCK, Ordering::Relaxed);
-            if start > MAX_STAMP - STAMP_BLOCK {
-                NEXT_STAMP.fetch_sub(STAMP_BLOCK, Ordering::Relaxed);
-                return Err(stamps_are_used_up());
-            }
-            (self.next, self.end) = (start, start + STAMP_BLOCK);
-        }
-        let stamp = NonZeroU64::new(self.next).ok_or_else(stamps_are_used_up)?;
-        self.next += 1;
-        Ok(stamp)
-    }
-}
-
-fn stamps_are_used_up() -> Error {
-    Error::new(ErrorKind::Limit, "this process has made 2^40 nodes, as many as ids tell apart")
-}
-
 impl Graph {
     /// An empty graph whose strings are in `symbols`.
     pub fn new(symbols: Arc<Symbols>) -> Self {
@@ -112,8 +76,9 @@ impl Graph {
             order: Order::new(),
             uses: Uses::default(),
             names: Namespace::default(),
-            stamps: Stamps { next: 0, end: 0 },
+            stamps: Stamps::default(),
             last_placeholder: NONE,
+            placeholder_count: 0,
             output: NONE,
             signature: Signature::default(),
         }
@@ -142,36 +107,6 @@ impl Graph {
     /// Above every slot of its nodes: the size of a side table.
     pub fn slot_count(&self) -> usize {
         self.slots.len()
-    }
-
-    /// The first node.
-    pub fn first(&self) -> Option<NodeId> {
-        self.id_of(self.order.first())
-    }
-
-    /// The last node.
-    pub fn last(&self) -> Option<NodeId> {
-        self.id_of(self.order.last())
-    }
-
-    /// The node after a live one.
-    pub fn next(&self, node: NodeId) -> Option<NodeId> {
-        self.id_of(self.order.next(node.slot() as u32))
-    }
-
-    /// The node before a live one.
-    pub fn prev(&self, node: NodeId) -> Option<NodeId> {
-        self.id_of(self.order.prev(node.slot() as u32))
-    }
-
-    /// All nodes in order.
-    pub fn nodes(&self) -> Nodes<'_> {
-        Nodes { graph: self, front: self.order.first(), back: self.order.last(), left: self.order.len() }
-    }
-
-    /// The nodes of one op, in order.
-    pub fn nodes_of(&self, op: Op) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
-        self.nodes().filter(move |&node| self[node].op == op)
     }
 
     /// Whether an id names a node of this graph.
@@ -208,27 +143,6 @@ impl Graph {
     pub fn find_node(&self, name: &str) -> Option<NodeId> {
         let name = Name::find(&self.symbols, name)?;
         self.nodes().find(|&node| self[node].name == name)
-    }
-
-    /// The nodes that use a live node, in the order in which the uses were made.
-    pub fn users(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        self.uses.users(node.slot() as u32).filter_map(|slot| self.id_of(slot))
-    }
-
-    /// How many nodes use a live node.
-    pub fn user_count(&self, node: NodeId) -> usize {
-        self.uses.user_count(node.slot() as u32)
-    }
-
-    /// The nodes that a live node uses, each once, in order of first mention (torch's
-    /// `all_input_nodes`).
-    pub fn input_nodes(&self, node: NodeId) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
-        self.uses.inputs(node.slot() as u32).filter_map(|slot| self.id_of(slot))
-    }
-
-    /// Whether live node `a` stands before live node `b`.
-    pub fn is_before(&self, a: NodeId, b: NodeId) -> bool {
-        self.order.is_before(a.slot() as u32, b.slot() as u32)
     }
 
     /// Makes a node. Without a name it gets the one that torch derives from the target; a name
@@ -315,12 +229,7 @@ impl Graph {
             let message = format!("a graph holds {MAX_SLOTS} nodes at most; this one would have more");
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        let stamps = NEXT_STAMP.load(Ordering::Relaxed).saturating_add(count as u64 + STAMP_BLOCK);
-        if stamps > MAX_STAMP {
-            Err(stamps_are_used_up())
-        } else {
-            Ok(())
-        }
+        Stamps::check_room(count)
     }
 
     /// Whether arguments may stand in this graph.
@@ -436,8 +345,10 @@ impl Graph {
         self.order.insert_before(slot, next);
         self.record_inputs(slot);
         self.note_inserted(slot);
-        if op == Op::Output {
-            self.output = slot;
+        match op {
+            Op::Output => self.output = slot,
+            Op::Placeholder => self.placeholder_count += 1,
+            _ => {}
         }
         Ok(NodeId::new(slot, stamp))
     }
@@ -459,6 +370,9 @@ impl Graph {
         }
         if self.last_placeholder == slot {
             self.last_placeholder = NONE;
+        }
+        if self.is_placeholder(slot) {
+            self.placeholder_count -= 1;
         }
         self.order.remove(slot);
         self.slots[slot as usize] = Slot { stamp: 0, node: None };
@@ -490,38 +404,3 @@ impl std::ops::Index<NodeId> for Graph {
         }
     }
 }
-
-/// Iterates over the nodes of a graph, both ways.
-#[derive(Clone)]
-pub struct Nodes<'a> {
-    graph: &'a Graph,
-    front: u32,
-    back: u32,
-    left: usize,
-}
-
-impl Iterator for Nodes<'_> {
-    type Item = NodeId;
-
-    fn next(&mut self) -> Option<NodeId> {
-        self.left = self.left.checked_sub(1)?;
-        let slot = self.front;
-        self.front = self.graph.order.next(slot);
-        self.graph.id_of(slot)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
-    }
-}
-
-impl DoubleEndedIterator for Nodes<'_> {
-    fn next_back(&mut self) -> Option<NodeId> {
-        self.left = self.left.checked_sub(1)?;
-        let slot = self.back;
-        self.back = self.graph.order.prev(slot);
-        self.graph.id_of(slot)
-    }
-}
-
-impl ExactSizeIterator for Nodes<'_> {}

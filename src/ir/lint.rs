@@ -11,6 +11,7 @@
 use super::error::{Error, ErrorKind, Result};
 use super::graph::Graph;
 use super::module::Member;
+use super::name_set::NameSet;
 use super::node::{NodeId, Op};
 use super::tree::{ModuleId, ModuleTree};
 use rustc_hash::FxHashSet;
@@ -56,7 +57,7 @@ pub fn lint_all(tree: &ModuleTree, top: ModuleId) -> Result<()> {
 
 /// Checks what can be checked of a graph without its module.
 pub fn lint_graph(graph: &Graph) -> Result<()> {
-    let mut names = FxHashSet::with_capacity_and_hasher(graph.len(), Default::default());
+    let mut names = NameSet::default();
     let mut named_by = vec![0; graph.slot_count()];
     let mut placeholders_are_over = false;
     let mut uses = 0;

@@ -10,14 +10,17 @@ pub mod graph;
 pub mod lint;
 pub mod module;
 pub mod name;
+mod name_set;
 mod namespace;
 pub mod node;
 mod order;
+mod stamps;
 pub mod symbol;
 pub mod tensor;
 pub mod tensor_meta;
 pub mod tree;
 mod uses;
+mod walk;
 
 pub(crate) use copy::transfer_meta;
 

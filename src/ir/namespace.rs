@@ -1,6 +1,7 @@
 //! The names given in one graph, made unique and legal as torch.fx makes them.
 
 use super::name::{is_legal_name, is_reserved_name, legalize_name, name_of_target, split_number, Name};
+use super::name_set::OneBase;
 use super::symbol::{Symbol, Symbols};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -22,10 +23,8 @@ pub(crate) struct Namespace {
 #[derive(Clone, Debug, Default)]
 struct State {
     form: Form,
-    /// Whether the text itself is given.
-    is_used: bool,
-    /// The numbers given with the text as their base.
-    numbers: NumberSet,
+    /// What is given with the text as its base.
+    given: OneBase,
     /// The number given last.
     count: u64,
 }
@@ -86,12 +85,10 @@ impl Namespace {
                     self.take_next_free(symbols, base, last)
                 }
             }
-            Form::Plain | Form::Unknown if !std::mem::replace(&mut state.is_used, true) => {
-                Name::new(symbols, symbols.text(candidate))
-            }
+            Form::Plain | Form::Unknown if state.given.insert(None) => Name::new(symbols, symbols.text(candidate)),
             _ => match Name::numbered(candidate, last + 1) {
                 // Nearly every name of a large graph comes this way.
-                Some(name) if state.numbers.insert(last as u32 + 1) => {
+                Some(name) if state.given.insert(name.number()) => {
                     state.count += 1;
                     name
                 }
@@ -116,11 +113,7 @@ impl Namespace {
 
     /// False when the name was given before.
     fn insert(&mut self, name: Name) -> bool {
-        let state = self.states.entry(name.base()).or_default();
-        match name.number() {
-            Some(number) => state.numbers.insert(number),
-            None => !std::mem::replace(&mut state.is_used, true),
-        }
+        self.states.entry(name.base()).or_default().given.insert(name.number())
     }
 
     /// The first free `base_N` with N above `number`; N is then the last number given.
@@ -157,31 +150,6 @@ fn form_of(symbols: &Symbols, name: Symbol) -> Form {
     }
 }
 
-/// A set of numbers, most of which follow each other: a bit each, and apart those far beyond.
-#[derive(Clone, Debug, Default)]
-struct NumberSet {
-    dense: Vec<u64>,
-    sparse: FxHashSet<u32>,
-}
-
-impl NumberSet {
-    /// False when it was in it before.
-    fn insert(&mut self, number: u32) -> bool {
-        let (word, bit) = (number as usize / 64, 1u64 << (number % 64));
-        if word >= self.dense.len() {
-            if word > self.dense.len() + 16 {
-                return self.sparse.insert(number);
-            }
-            self.dense.resize(word + 1, 0);
-        }
-        if self.dense[word] & bit != 0 || (!self.sparse.is_empty() && self.sparse.contains(&number)) {
-            return false;
-        }
-        self.dense[word] |= bit;
-        true
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,15 +167,5 @@ mod tests {
             };
             assert_eq!(given.text(&symbols), format!("add_{expected}"));
         }
-    }
-
-    #[test]
-    fn numbers_far_apart_are_kept_apart() {
-        let mut numbers = NumberSet::default();
-        for number in [5, 1 << 30, 6, u32::MAX, 70_000, 0] {
-            assert!(numbers.insert(number) && !numbers.insert(number));
-        }
-        assert!((1..5).chain(7..70_000).all(|number| numbers.insert(number)));
-        assert!(!numbers.insert(70_000) && numbers.dense.len() < 1100);
     }
 }

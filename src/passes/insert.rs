@@ -176,7 +176,7 @@ fn place_of_call(graph: &Graph, inputs: &[NodeId], outputs: &[NodeId]) -> At {
 fn check_signature(sub: &Fragment, inputs: usize, outputs: usize) -> Result<Option<usize>> {
     let Some(graph) = sub.top().and_then(|top| top.graph()) else { return Ok(None) };
     let is_rest = |node: NodeId| graph.target(node).starts_with('*');
-    let placeholders = || graph.nodes_of(Op::Placeholder);
+    let placeholders = || graph.placeholders();
     let needed = placeholders().filter(|&node| !is_rest(node) && graph[node].args().is_empty()).count();
     let taken = placeholders().filter(|&node| !is_rest(node)).count();
     if inputs < needed || (inputs > taken && !placeholders().any(is_rest)) {

@@ -1,6 +1,6 @@
 //! Puts a graph in order: torch's `legalize_graph`, but stable.
 
-use crate::ir::{Error, ErrorKind, Graph, NodeId, Op, Result};
+use crate::ir::{Error, ErrorKind, Graph, NodeId, Result};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -10,110 +10,94 @@ use std::collections::BinaryHeap;
 ///
 /// A cycle is [`ErrorKind::Lint`], names the nodes on it, and leaves the graph as it was.
 pub fn legalize(graph: &mut Graph) -> Result<()> {
-    let old: Vec<NodeId> = graph.nodes().collect();
     let mut sort = Sort {
         graph,
-        position: vec![0; graph.slot_count()],
-        missing: vec![0; graph.slot_count()],
-        state: vec![State::Waiting; graph.slot_count()],
-        new: Vec::with_capacity(old.len()),
+        state: vec![0; graph.slot_count()],
+        new: Vec::with_capacity(graph.len()),
         released: BinaryHeap::new(),
     };
-    for (position, node) in old.iter().enumerate() {
-        sort.position[node.slot()] = position as u32;
+    for node in graph.placeholders() {
+        sort.emit(node.slot() as u32);
     }
-    for &node in &old {
-        if graph[node].op() == Op::Placeholder {
-            sort.emit(node);
-        }
-    }
-    let output = graph.output_node();
-    for &node in &old {
-        if graph[node].op() != Op::Placeholder && Some(node) != output {
-            sort.visit(node);
-            sort.drain(&old);
+    let output = graph.output_node().map(|output| output.slot() as u32);
+    for slot in graph.slots_in_order() {
+        if !sort.is_done(slot) && Some(slot) != output {
+            sort.visit(slot);
         }
     }
     if let Some(output) = output {
         sort.visit(output);
-        sort.drain(&old);
     }
-    if sort.new.len() < old.len() {
-        return Err(sort.cycle(&old));
+    if sort.new.len() < graph.len() {
+        return Err(sort.cycle());
     }
     let new = sort.new;
-    if new.iter().zip(&old).any(|(&slot, node)| slot as usize != node.slot()) {
+    if !graph.slots_in_order().eq(new.iter().copied()) {
         graph.set_slot_order(&new);
     }
     Ok(())
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Its turn has not come, or inputs are missing.
-    Waiting,
-    /// The same, and a node whose turn has come waits for it.
-    Awaited,
-    /// In the new order.
-    Done,
-}
-
 struct Sort<'a> {
     graph: &'a Graph,
-    position: Vec<u32>,
-    /// Inputs that a node whose turn has come still waits for; 0 for the others.
-    missing: Vec<u32>,
-    state: Vec<State>,
+    /// For each slot `DONE`, or how many inputs its turn found missing that still are, and `AWAITED`
+    /// if a node whose turn has come waits for it.
+    state: Vec<u32>,
     new: Vec<u32>,
-    /// Nodes whose turn came before their inputs were there, and now they are.
-    released: BinaryHeap<Reverse<u32>>,
+    /// Nodes whose turn came before their inputs were there, and now they are; by place in the order.
+    released: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
+/// In the new order.
+const DONE: u32 = u32::MAX;
+const AWAITED: u32 = 1 << 31;
+
 impl Sort<'_> {
-    /// The turn of `node`: it is released, or counts what it waits for.
-    fn visit(&mut self, node: NodeId) {
+    fn is_done(&self, slot: u32) -> bool {
+        self.state[slot as usize] == DONE
+    }
+
+    /// The turn of a node: it is next, with all that waited for it, or counts what it waits for.
+    fn visit(&mut self, slot: u32) {
         let mut missing = 0;
-        for input in self.graph.input_nodes(node) {
-            let state = &mut self.state[input.slot()];
-            if *state != State::Done {
-                *state = State::Awaited;
+        for input in self.graph.input_slots(slot) {
+            let state = &mut self.state[input as usize];
+            if *state != DONE {
+                *state |= AWAITED;
                 missing += 1;
             }
         }
-        self.missing[node.slot()] = missing;
+        self.state[slot as usize] |= missing;
         if missing == 0 {
-            self.released.push(Reverse(self.position[node.slot()]));
+            self.emit(slot);
+            while let Some(Reverse((_, slot))) = self.released.pop() {
+                self.emit(slot);
+            }
         }
     }
 
-    fn drain(&mut self, old: &[NodeId]) {
-        while let Some(Reverse(position)) = self.released.pop() {
-            self.emit(old[position as usize]);
-        }
-    }
-
-    fn emit(&mut self, node: NodeId) {
-        self.new.push(node.slot() as u32);
-        if std::mem::replace(&mut self.state[node.slot()], State::Done) != State::Awaited {
+    fn emit(&mut self, slot: u32) {
+        self.new.push(slot);
+        if std::mem::replace(&mut self.state[slot as usize], DONE) & AWAITED == 0 {
             return;
         }
-        for user in self.graph.users(node) {
-            let missing = &mut self.missing[user.slot()];
-            if *missing > 0 {
-                *missing -= 1;
-                if *missing == 0 {
-                    self.released.push(Reverse(self.position[user.slot()]));
+        for user in self.graph.user_slots(slot) {
+            let state = &mut self.state[user as usize];
+            if *state != DONE && *state & !AWAITED > 0 {
+                *state -= 1;
+                if *state & !AWAITED == 0 {
+                    self.released.push(Reverse((self.graph.order_label(user), user)));
                 }
             }
         }
     }
 
     /// Walks from a node that is not done to an input that is not done until one comes again.
-    fn cycle(&self, old: &[NodeId]) -> Error {
-        let not_done = |node: &NodeId| self.state[node.slot()] != State::Done;
+    fn cycle(&self) -> Error {
+        let not_done = |node: &NodeId| !self.is_done(node.slot() as u32);
         let mut walk: Vec<NodeId> = Vec::new();
         let mut step_of = vec![usize::MAX; self.state.len()];
-        let mut at = old.iter().copied().find(not_done);
+        let mut at = self.graph.nodes().find(not_done);
         while let Some(node) = at {
             let first = step_of[node.slot()];
             if first != usize::MAX {

@@ -60,7 +60,7 @@ impl<'a> Pattern<'a> {
         returning.iter().for_each(|&index| is_returning[index] = true);
         let anchors: Vec<usize> =
             returning.iter().copied().filter(|&index| graph.user_count(nodes[index]) == 1).collect();
-        let placeholders = graph.nodes_of(Op::Placeholder).map(index).collect();
+        let placeholders = graph.placeholders().map(index).collect();
         let routes = routes(graph, &nodes, &index_of, &anchors);
         Ok(Pattern { tree, module, graph, nodes, index_of, placeholders, returning, is_returning, anchors, routes })
     }
