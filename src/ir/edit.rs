@@ -206,7 +206,7 @@ impl Graph {
         }
         let users: Vec<NodeId> = self.users(old).filter(|&user| user != new && filter(self, user)).collect();
         for &user in &users {
-            self.replace_input(user, old, new)?;
+            self.replace_in(user, |node| (node == old).then_some(Argument::Node(new)))?;
         }
         Ok(users)
     }
@@ -216,7 +216,7 @@ impl Graph {
         self.get(node)?;
         self.get(old)?;
         self.get(new)?;
-        self.replace_input(node, old, new)
+        self.replace_in(node, |node| (node == old).then_some(Argument::Node(new)))
     }
 
     /// Puts what `replace` gives in the place of each node in the arguments of one node.
@@ -282,17 +282,17 @@ impl Graph {
         Ok(())
     }
 
-    /// Puts `new`, an argument of this graph, in the place of `old` in all its users.
-    pub(crate) fn replace_uses(&mut self, old: NodeId, new: &Argument) -> Result<()> {
-        let users: SmallVec<[NodeId; 8]> = self.users(old).collect();
-        for user in users {
-            let found = self.node_mut(user)?;
-            let mut replace = |node| (node == old).then(|| new.clone());
-            for argument in found.args.iter_mut().chain(found.kwargs.iter_mut().map(|(_, value)| value)) {
-                argument.replace_nodes(&mut replace);
-            }
-            self.rewire(user);
+    /// Puts what `replace` gives, arguments of this graph, in the place of nodes that a live node names.
+    pub(crate) fn replace_in(
+        &mut self,
+        node: NodeId,
+        mut replace: impl FnMut(NodeId) -> Option<Argument>,
+    ) -> Result<()> {
+        let found = self.node_mut(node)?;
+        for argument in found.args.iter_mut().chain(found.kwargs.iter_mut().map(|(_, value)| value)) {
+            argument.replace_nodes(&mut replace);
         }
+        self.rewire(node);
         Ok(())
     }
 
@@ -325,16 +325,6 @@ impl Graph {
     pub(crate) fn set_slot_order(&mut self, slots: &[u32]) {
         self.order.set(slots);
         self.last_placeholder = NONE;
-    }
-
-    fn replace_input(&mut self, user: NodeId, old: NodeId, new: NodeId) -> Result<()> {
-        let found = self.node_mut(user)?;
-        let mut replace = |node| (node == old).then_some(Argument::Node(new));
-        for argument in found.args.iter_mut().chain(found.kwargs.iter_mut().map(|(_, value)| value)) {
-            argument.replace_nodes(&mut replace);
-        }
-        self.rewire(user);
-        Ok(())
     }
 
     fn rewire(&mut self, node: NodeId) {

@@ -60,6 +60,11 @@ impl Graph {
         self.order.is_before(a.slot() as u32, b.slot() as u32)
     }
 
+    /// How many nodes a live node uses.
+    pub fn input_count(&self, node: NodeId) -> usize {
+        self.uses.inputs(node.slot() as u32).len()
+    }
+
     /// The slots that [`Graph::nodes`] are in, for passes that keep all they need by slot.
     pub(crate) fn slots_in_order(&self) -> impl Iterator<Item = u32> + '_ {
         let first = Some(self.order.first()).filter(|_| self.order.len() > 0);

@@ -65,6 +65,16 @@ pub enum Binding {
     Argument(Argument),
 }
 
+impl Binding {
+    /// The node, if it is one.
+    pub fn node(&self) -> Option<NodeId> {
+        match self {
+            Binding::Node { node, .. } => Some(*node),
+            _ => None,
+        }
+    }
+}
+
 /// The matches of one pattern, in the order in which torch finds them.
 #[derive(Debug, Clone)]
 pub struct Matches {

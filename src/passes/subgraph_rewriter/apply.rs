@@ -1,24 +1,29 @@
 //! Puts replacements in the place of matches. Everything that can fail was checked before.
 
+use super::latest::Latest;
 use super::replacement::Replacement;
+use super::wide::WideUsers;
 use super::{PatternShape, Replaced};
 use crate::ir::{Argument, Graph, NodeId, Result};
 use crate::passes::legalize::legalize;
 use crate::passes::subgraph_matcher::{Binding, Matches};
-use rustc_hash::FxHashMap;
 
 pub(super) fn apply(
     graph: &mut Graph,
     matches: Matches,
     pattern: PatternShape,
     replacement: &Replacement,
+    many: usize,
 ) -> Result<Replaced> {
+    let slot_count = graph.slot_count();
     let mut rewriter = Rewriter {
         graph,
         pattern: &pattern,
         replacement,
         values: vec![None; replacement.slot_count],
-        replaced: FxHashMap::default(),
+        latest: Latest::new(slot_count),
+        wide: WideUsers::new(many),
+        matches: &matches,
         nodes: Vec::with_capacity(matches.len() * replacement.nodes.len()),
         out_of_order: false,
     };
@@ -28,9 +33,10 @@ pub(super) fn apply(
         rewriter.replace(bindings)?;
     }
     starts.push(rewriter.nodes.len());
-    let Rewriter { replaced, nodes, out_of_order, .. } = rewriter;
+    let Rewriter { latest, wide, nodes, out_of_order, .. } = rewriter;
+    wide.finish(graph, &latest)?;
     let mut matches = matches;
-    revive_placeholders(graph, &mut matches, &pattern, &replaced);
+    revive_placeholders(graph, &mut matches, &pattern, &latest);
     if out_of_order {
         legalize(graph)?;
     }
@@ -43,8 +49,9 @@ struct Rewriter<'a> {
     replacement: &'a Replacement,
     /// For each slot of the replacement what stands for it in the match at hand.
     values: Vec<Option<Argument>>,
-    /// What took the place of each returned node that is gone.
-    replaced: FxHashMap<NodeId, Argument>,
+    latest: Latest,
+    wide: WideUsers,
+    matches: &'a Matches,
     nodes: Vec<NodeId>,
     out_of_order: bool,
 }
@@ -57,8 +64,8 @@ impl Rewriter<'_> {
                 Binding::Argument(argument) => argument.clone(),
                 Binding::None => Argument::None,
             };
-            let replaced = &self.replaced;
-            value.replace_nodes(&mut |node| latest(replaced, node));
+            let latest = &self.latest;
+            value.replace_nodes(&mut |node| latest.get(node));
             self.values[slot] = Some(value);
         }
         let place = self.place(bindings);
@@ -76,39 +83,39 @@ impl Rewriter<'_> {
             }
             self.values[template.slot] = Some(Argument::Node(node));
             self.nodes.push(node);
+            self.wide.touch(node);
         }
+        let mut are_free = true;
         for (returned, &index) in self.replacement.returned.iter().zip(&self.pattern.returning) {
             let Binding::Node { node: old, .. } = bindings[index] else { continue };
             let mut new = returned.clone();
             let values = &self.values;
             new.replace_nodes(&mut |node| values[node.slot()].clone());
-            self.graph.replace_uses(old, &new)?;
             if let Argument::Node(new) = new {
                 if self.nodes[first_new..].contains(&new) {
                     self.graph.take_over_meta(old, new)?;
                 }
             }
-            self.replaced.insert(old, new);
+            self.latest.insert(old, new);
+            are_free &= self.wide.replace_uses(self.graph, old, &self.latest, self.matches, self.pattern)?;
         }
-        let gone = self.pattern.compute.iter().filter_map(|&index| match bindings[index] {
-            Binding::Node { node, .. } => Some(node),
-            _ => None,
-        });
-        self.graph.erase_unused(gone)
+        let gone = self.pattern.compute.iter().filter_map(|&index| bindings[index].node());
+        if are_free {
+            self.graph.erase_unused(gone)?;
+        } else {
+            self.wide.erase_later(gone);
+        }
+        Ok(())
     }
 
     /// Where the replacement goes: before the first user of what the match returns; what nothing
     /// uses is replaced where it stands.
     fn place(&self, bindings: &[Binding]) -> Option<NodeId> {
-        let returned = || {
-            self.pattern.returning.iter().filter_map(|&index| match bindings[index] {
-                Binding::Node { node, .. } => Some(node),
-                _ => None,
-            })
-        };
+        let returned = || self.pattern.returning.iter().filter_map(|&index| bindings[index].node());
         let earlier = |a: NodeId, b: NodeId| if self.graph.is_before(b, a) { b } else { a };
         let later = |a: NodeId, b: NodeId| if self.graph.is_before(a, b) { b } else { a };
-        let first_user = returned().flat_map(|node| self.graph.users(node)).reduce(earlier);
+        let users = returned().flat_map(|node| self.graph.users(node));
+        let first_user = users.filter(|&user| !self.wide.is_gone(user)).reduce(earlier);
         first_user.or_else(|| self.graph.next(returned().reduce(later)?))
     }
 
@@ -129,35 +136,18 @@ impl Rewriter<'_> {
     }
 }
 
-/// What stands for a node now, if another took its place, and perhaps another the place of that.
-fn latest(replaced: &FxHashMap<NodeId, Argument>, node: NodeId) -> Option<Argument> {
-    let mut argument = replaced.get(&node)?;
-    while let Argument::Node(node) = argument {
-        match replaced.get(node) {
-            Some(next) => argument = next,
-            None => break,
-        }
-    }
-    Some(argument.clone())
-}
-
 /// Placeholders that were bound to a node which another match replaced are bound to what is there
 /// now, so that every node they name is live.
-fn revive_placeholders(
-    graph: &Graph,
-    matches: &mut Matches,
-    pattern: &PatternShape,
-    replaced: &FxHashMap<NodeId, Argument>,
-) {
+fn revive_placeholders(graph: &Graph, matches: &mut Matches, pattern: &PatternShape, latest: &Latest) {
     for bindings in matches.iter_mut() {
         for &index in &pattern.placeholders {
             match &mut bindings[index] {
                 Binding::Argument(argument) => {
-                    argument.replace_nodes(&mut |node| latest(replaced, node));
+                    argument.replace_nodes(&mut |node| latest.get(node));
                 }
                 binding @ Binding::Node { .. } => {
                     let Binding::Node { node, .. } = *binding else { continue };
-                    match latest(replaced, node) {
+                    match latest.get(node) {
                         Some(Argument::Node(node)) => {
                             let found = &graph[node];
                             *binding = Binding::Node { node, name: found.name(), op: found.op() };

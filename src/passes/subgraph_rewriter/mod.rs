@@ -5,8 +5,10 @@
 
 mod acyclic;
 mod apply;
+mod latest;
 mod members;
 mod replacement;
+mod wide;
 
 use super::subgraph_matcher::{match_pattern, MatchFilter, MatchOptions, Matches, Pattern};
 use crate::ir::{lint, Argument, Error, ErrorKind, ModuleId, ModuleTree, NodeId, Result};
@@ -124,6 +126,10 @@ impl Rewrite {
 
     /// Changes the module it was computed on.
     pub fn apply(self, tree: &mut ModuleTree) -> Result<Replaced> {
+        self.apply_with(tree, wide::MANY)
+    }
+
+    fn apply_with(self, tree: &mut ModuleTree, many: usize) -> Result<Replaced> {
         let module = self.module;
         if self.matches.is_empty() {
             let anchors = self.pattern.anchors;
@@ -138,7 +144,7 @@ impl Rewrite {
         for member in self.members {
             member.add(tree, module)?;
         }
-        let mut replaced = apply::apply(tree.graph_mut(module)?, self.matches, self.pattern, &self.replacement)?;
+        let mut replaced = apply::apply(tree.graph_mut(module)?, self.matches, self.pattern, &self.replacement, many)?;
         replaced.submodules_deleted = tree.delete_all_unused_submodules(module)?;
         debug_assert_eq!(lint::lint(tree, module), Ok(()));
         Ok(replaced)
@@ -170,3 +176,7 @@ fn drop_returned_placeholders(pattern: &Pattern<'_>, replacement: &mut Replaceme
     replacement.returned = returned;
     Ok(returning)
 }
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;
