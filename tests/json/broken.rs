@@ -2,7 +2,7 @@
 
 use super::{call, net, net_with, read, read_error, recorded, write, INFO};
 use fxir::formats::json;
-use fxir::ir::ErrorKind;
+use fxir::ir::{Argument, Dtype, ErrorKind, Kwargs, ModuleTree, NewModule, TensorMeta, Value};
 
 const X: &str = r#"[{"is_node":true,"name":"x"}]"#;
 
@@ -344,4 +344,51 @@ fn deep_nesting_is_an_error_and_no_overflow() {
     let error = json::read(net(&call("f", &format!("[{}]", deep("[", "]", 65))), "f").as_bytes(), None).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Limit);
     assert!(error.message.contains("nodes[1] `f`: `args`: an argument nests deeper than 64 levels"), "{error}");
+}
+
+/// Modules in modules, each calling the next; the innermost holds an argument that nests as deep as
+/// arguments go.
+fn nested_modules(depth: usize) -> ModuleTree {
+    let mut tree = ModuleTree::new("GraphModule");
+    let mut module = tree.root();
+    for level in 0..=depth {
+        let below = (level < depth).then(|| tree.add_module(module, "m", "GraphModule", NewModule::Graph).unwrap());
+        let graph = tree.graph_mut(module).unwrap();
+        let x = graph.placeholder("x").unwrap();
+        let made = match below {
+            Some(_) => graph.call_module("m", [Argument::Node(x)].as_slice(), Kwargs::new()).unwrap(),
+            None => {
+                let nested = (0..64).fold(Argument::Node(x), |inner, _| Argument::List([inner].into()));
+                graph.call_function("f", [nested].as_slice(), Kwargs::new()).unwrap()
+            }
+        };
+        for node in [x, made] {
+            let value = Value::Tensor(TensorMeta {
+                stride: Some([1.into()].into_iter().collect()),
+                requires_grad: Some(false),
+                ..TensorMeta::new(Dtype::Float32, [4])
+            });
+            graph.set_value(node, Some(std::sync::Arc::new(value))).unwrap();
+        }
+        graph.output(made.into()).unwrap();
+        module = below.unwrap_or(module);
+    }
+    tree
+}
+
+#[test]
+fn what_nests_as_deep_as_it_may_is_written_and_read_on_a_small_stack() {
+    let run = || {
+        for depth in [1, 40, 63] {
+            let text = super::write(&nested_modules(depth));
+            assert_eq!(super::write(&read(&text)), text);
+        }
+    };
+    // Frames of a debug build are twice as large.
+    let stack = if cfg!(debug_assertions) { 768 } else { 256 };
+    std::thread::Builder::new().stack_size(stack * 1024).spawn(run).unwrap().join().unwrap();
+    let outer = net_with(&format!(r#"{{"m":{}}}"#, super::write(&nested_modules(63))), "{}", "", "x");
+    let (kind, message) = read_error(&outer);
+    assert_eq!(kind, ErrorKind::Limit);
+    assert!(message.ends_with("modules nest deeper than 64 levels"), "{message}");
 }

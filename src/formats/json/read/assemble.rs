@@ -27,7 +27,7 @@ struct Place<'a> {
     module: ModuleId,
     /// Before the names of its weights: its target and a dot, nothing for the root.
     prefix: String,
-    reader: ModuleReader<'a>,
+    reader: Box<ModuleReader<'a>>,
 }
 
 impl<'r, 'a> Assembly<'r, 'a> {
@@ -36,7 +36,7 @@ impl<'r, 'a> Assembly<'r, 'a> {
     }
 
     /// Puts what was read into the tree's root.
-    pub(super) fn run(mut self, mut reader: ModuleReader<'a>) -> Result<()> {
+    pub(super) fn run(mut self, mut reader: Box<ModuleReader<'a>>) -> Result<()> {
         self.binder.bind_all(&mut reader)?;
         let module = self.tree.root();
         self.assemble(Place { module, prefix: String::new(), reader })?;
@@ -50,8 +50,14 @@ impl<'r, 'a> Assembly<'r, 'a> {
         self.add_settings(&place)?;
         self.settle_gets(&mut place)?;
         self.context.at_no_item();
+        self.give_graph(place)
+    }
+
+    /// Apart, as what calls itself for modules in modules has to be small.
+    #[inline(never)]
+    fn give_graph(&mut self, place: Place<'a>) -> Result<()> {
         let Place { module, reader, .. } = place;
-        let ModuleReader { graph, nodes, .. } = reader;
+        let ModuleReader { graph, nodes, .. } = *reader;
         self.tree.set_graph(module, graph)?;
         lint::lint(self.tree, module).map_err(|error| {
             let at = nodes.iter().find(|record| Some(record.node) == error.node).and_then(|record| record.at);

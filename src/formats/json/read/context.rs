@@ -76,6 +76,11 @@ impl<'a> Context<'a> {
         (trail.item, trail.key) = (Item::None, None);
     }
 
+    /// In how many modules below the first we are.
+    pub(super) fn depth(&self) -> usize {
+        self.trail.borrow().modules.len()
+    }
+
     pub(super) fn leave_module(&self) {
         let mut trail = self.trail.borrow_mut();
         trail.modules.pop();
@@ -167,8 +172,7 @@ impl<'a> Context<'a> {
         let text = error.to_string();
         let message =
             text.strip_suffix(&format!(" at line {} column {}", error.line(), error.column())).unwrap_or(&text);
-        let kind = if message == "recursion limit exceeded" { ErrorKind::Limit } else { ErrorKind::Parse };
-        self.located(Error::new(kind, message), None).at_place(line, column)
+        self.located(Error::new(ErrorKind::Parse, message), None).at_place(line, column)
     }
 
     fn describe(&self) -> String {

@@ -36,6 +36,8 @@ pub fn read(text: &[u8], weights: Option<&Weights>) -> Result<ModuleTree> {
     let context = Context::new(text, &symbols);
 
     let mut deserializer = serde_json::Deserializer::from_str(text);
+    // What may nest is counted: modules where they are entered, arguments where they open.
+    deserializer.disable_recursion_limit();
     let module = ModuleSeed(&context)
         .deserialize(&mut deserializer)
         .and_then(|module| deserializer.end().map(|()| module))

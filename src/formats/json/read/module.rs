@@ -9,7 +9,8 @@ use super::argument::Scope;
 use super::context::{shown, Context, Text};
 use super::fields::Fields;
 use super::node::{NodeSeed, Parameters};
-use crate::ir::{Error, Graph, NodeId, Tensor, TensorMeta};
+use crate::ir::tree::MAX_MODULE_DEPTH;
+use crate::ir::{Error, ErrorKind, Graph, NodeId, Tensor, TensorMeta};
 
 /// A graph module as the file has it, not in a tree yet.
 pub(super) struct ModuleReader<'a> {
@@ -23,7 +24,7 @@ pub(super) struct ModuleReader<'a> {
     /// The get_attr nodes and their places in `nodes`.
     pub(super) gets: Vec<(NodeId, usize)>,
     pub(super) weights: IndexMap<&'a str, Weight<'a>>,
-    pub(super) modules: IndexMap<&'a str, ModuleReader<'a>>,
+    pub(super) modules: IndexMap<&'a str, Box<ModuleReader<'a>>>,
 }
 
 /// One node, in the file's order.
@@ -54,27 +55,27 @@ pub(super) struct Weight<'a> {
     pub(super) tensor: Option<Arc<Tensor>>,
 }
 
-/// Reads a graph module.
+/// Reads a graph module. Boxed, so that modules in modules take little of the stack.
 pub(super) struct ModuleSeed<'c, 'a>(pub(super) &'c Context<'a>);
 
 impl<'a> DeserializeSeed<'a> for ModuleSeed<'_, 'a> {
-    type Value = ModuleReader<'a>;
+    type Value = Box<ModuleReader<'a>>;
 
-    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<ModuleReader<'a>, D::Error> {
+    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Box<ModuleReader<'a>>, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
 impl<'a> Visitor<'a> for ModuleSeed<'_, 'a> {
-    type Value = ModuleReader<'a>;
+    type Value = Box<ModuleReader<'a>>;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("a serialized graph module")
     }
 
-    fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<ModuleReader<'a>, M::Error> {
+    fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<Box<ModuleReader<'a>>, M::Error> {
         let context = self.0;
-        let mut module = ModuleReader {
+        let mut module = Box::new(ModuleReader {
             graph: Graph::new(context.symbols().clone()),
             scope: Scope::default(),
             nodes: Vec::new(),
@@ -83,7 +84,7 @@ impl<'a> Visitor<'a> for ModuleSeed<'_, 'a> {
             gets: Vec::new(),
             weights: IndexMap::new(),
             modules: IndexMap::new(),
-        };
+        });
         let (mut modules, mut weights, mut nodes) = (None, None, None);
         while let Some(key) = map.next_key_seed(Text(context))? {
             context.at_key(Some(key));
@@ -173,6 +174,10 @@ impl<'a> Visitor<'a> for Modules<'_, 'a> {
             if module.modules.contains_key(name) {
                 return Err(context.fail(format!("module `{}` is given twice", shown(name))));
             }
+            if context.depth() + 1 >= MAX_MODULE_DEPTH {
+                let message = format!("modules nest deeper than {MAX_MODULE_DEPTH} levels");
+                return Err(context.stop(Error::new(ErrorKind::Limit, message)));
+            }
             context.enter_module(name);
             let submodule = map.next_value_seed(ModuleSeed(context))?;
             context.leave_module();
@@ -188,6 +193,8 @@ struct Nodes<'c, 'a>(&'c Context<'a>, &'c mut ModuleReader<'a>);
 impl<'a> DeserializeSeed<'a> for Nodes<'_, 'a> {
     type Value = ();
 
+    // Not a part of the frame that recurs for every module in a module.
+    #[inline(never)]
     fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_seq(self)
     }
@@ -221,6 +228,8 @@ struct Weights<'c, 'a>(&'c Context<'a>, &'c mut ModuleReader<'a>);
 impl<'a> DeserializeSeed<'a> for Weights<'_, 'a> {
     type Value = ();
 
+    // Not a part of the frame that recurs for every module in a module.
+    #[inline(never)]
     fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_map(self)
     }

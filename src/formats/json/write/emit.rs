@@ -52,6 +52,8 @@ impl Serialize for Modules<'_, '_> {
 struct Weights<'p, 't>(&'p ModulePlan<'t>);
 
 impl Serialize for Weights<'_, '_> {
+    // Not a part of the frame that recurs for every module in a module.
+    #[inline(never)]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.entries.iter().map(|(name, meta)| (name, Weight(name, meta))))
     }
@@ -90,6 +92,8 @@ impl Serialize for Weight<'_> {
 struct Nodes<'p, 't>(Module<'p, 't>);
 
 impl Serialize for Nodes<'_, '_> {
+    // Not a part of the frame that recurs for every module in a module.
+    #[inline(never)]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let module = self.0;
         serializer.collect_seq(module.plan.graph.nodes().map(|node| Node { module, node }))
