@@ -27,13 +27,13 @@ pub(super) type Info<'a> = (NodeId, Vec<(&'a str, Argument)>);
 pub(super) struct ArgumentSeed<'c, 'a> {
     pub(super) context: &'c Context<'a>,
     pub(super) scope: Option<&'c Scope<'a>>,
-    /// How many more levels may open.
+    /// How many more levels may open: one more than lists and dicts may, for a reference to a node.
     depth: usize,
 }
 
 impl<'c, 'a> ArgumentSeed<'c, 'a> {
     pub(super) fn new(context: &'c Context<'a>, scope: Option<&'c Scope<'a>>) -> Self {
-        ArgumentSeed { context, scope, depth: MAX_ARGUMENT_DEPTH }
+        ArgumentSeed { context, scope, depth: MAX_ARGUMENT_DEPTH + 1 }
     }
 
     fn inner(self) -> Self {
@@ -118,7 +118,7 @@ impl<'a> Visitor<'a> for ArgumentSeed<'_, 'a> {
     }
 
     fn visit_seq<S: SeqAccess<'a>>(self, mut seq: S) -> Result<Argument, S::Error> {
-        if self.depth == 0 {
+        if self.depth <= 1 {
             return Err(self.too_deep());
         }
         let mut items = SmallVec::<[Argument; 4]>::new();
@@ -131,6 +131,9 @@ impl<'a> Visitor<'a> for ArgumentSeed<'_, 'a> {
 
     /// A dict, or a reference to a node: a dict that says so of itself.
     fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<Argument, M::Error> {
+        if self.depth == 0 {
+            return Err(self.too_deep());
+        }
         let context = self.context;
         let mut entries: Vec<(&'a str, Argument)> = Vec::new();
         let mut is_node = false;
@@ -152,7 +155,7 @@ impl<'a> Visitor<'a> for ArgumentSeed<'_, 'a> {
         }
         match self.scope {
             Some(scope) if is_node => self.node(scope, name, entries),
-            _ if self.depth == 0 => Err(self.too_deep()),
+            _ if self.depth == 1 => Err(self.too_deep()),
             _ => {
                 let symbols = context.symbols();
                 let text = |key| Argument::Str(symbols.intern(key));
