@@ -11,6 +11,8 @@
  *
  * Every step checks what it did, and the program ends with 1 as soon as something is not as it
  * should be. */
+#define _XOPEN_SOURCE 700 /* realpath */
+
 #include <fxir.h>
 
 #include <inttypes.h>

@@ -954,7 +954,8 @@ fxir_status fxir_module_delete_all_unused_submodules(struct fxir_module *module,
 ///
 /// For a default value use `fxir_graph_create_node` with the value as the one argument.
 ///
-/// Statuses: FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `Graph.placeholder`.
+/// Statuses: FXIR_INVALID_ARGUMENT (the name is empty), FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx:
+/// `Graph.placeholder`.
 fxir_status fxir_graph_placeholder(struct fxir_module *module,
                                    const char *name,
                                    fxir_node *node,
@@ -963,7 +964,8 @@ fxir_status fxir_graph_placeholder(struct fxir_module *module,
 /// Adds a node that reads a member of the module, by dotted path. Whether there is such a member is
 /// for `fxir_graph_lint` to say. `node` may be NULL.
 ///
-/// Statuses: FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `Graph.get_attr`.
+/// Statuses: FXIR_INVALID_ARGUMENT (the target is empty), FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx:
+/// `Graph.get_attr`.
 fxir_status fxir_graph_get_attr(struct fxir_module *module,
                                 const char *target,
                                 fxir_node *node,
@@ -973,8 +975,8 @@ fxir_status fxir_graph_get_attr(struct fxir_module *module,
 /// arguments are copied; `args` and `kwargs` may be NULL when there are none, `node` may be NULL.
 /// The node goes before the output, and its name is made from the target as torch.fx makes it.
 ///
-/// Statuses: FXIR_INVALID_UTF8, FXIR_INVALID_ARGUMENT (an unknown kind of argument, a keyword
-/// given twice), FXIR_STALE_NODE (an argument is no live node of this graph), FXIR_LIMIT (nested
+/// Statuses: FXIR_INVALID_UTF8, FXIR_INVALID_ARGUMENT (an empty target, an unknown kind of argument,
+/// a keyword given twice), FXIR_STALE_NODE (an argument is no live node of this graph), FXIR_LIMIT (nested
 /// deeper than 64, too many items or nodes). torch.fx: `Graph.call_function`.
 fxir_status fxir_graph_call_function(struct fxir_module *module,
                                      const char *target,
@@ -1158,7 +1160,8 @@ fxir_status fxir_node_set_op(struct fxir_module *module,
 
 /// Sets what the node calls, gets or takes. Its name stays.
 ///
-/// Statuses: FXIR_STALE_NODE, FXIR_INVALID_UTF8. torch.fx: assigning `Node.target`.
+/// Statuses: FXIR_STALE_NODE, FXIR_INVALID_ARGUMENT (the target is empty), FXIR_INVALID_UTF8.
+/// torch.fx: assigning `Node.target`.
 fxir_status fxir_node_set_target(struct fxir_module *module,
                                  fxir_node node,
                                  const char *target,
@@ -1435,16 +1438,17 @@ uint32_t fxir_dtype_bits(int32_t dtype);
 /// defined before it is used, users are exact, names are legal and unique, and what call_module and
 /// get_attr name are members.
 ///
-/// Statuses: FXIR_LINT; `fxir_error_node` and the message say which node breaks which rule. torch.fx:
-/// `Graph.lint`.
-fxir_status fxir_graph_lint(const struct fxir_module *module,
-                            struct fxir_error **error);
+/// Statuses: FXIR_LINT; `fxir_error_node` and the message say which node breaks which rule;
+/// FXIR_INVALID_ARGUMENT (the module has no graph). torch.fx: `Graph.lint`.
+fxir_status fxir_graph_lint(const struct fxir_module *module, struct fxir_error **error);
 
-/// Checks the module's graph and that of every graph module below it; the message begins with the
-/// path of the module that it is about.
+/// Checks as `fxir_graph_lint` does the module's own graph, if it has one, and that of every graph
+/// module below it, down to any depth; the first fault ends it. Of a fault below, the message begins
+/// with the path of the module, and `fxir_error_node` is a node of that module.
 ///
-/// Statuses: FXIR_LINT.
-fxir_status fxir_module_lint(const struct fxir_module *module, struct fxir_error **error);
+/// Statuses: FXIR_LINT. torch.fx: `GraphModule.graph.lint`, for every graph module at once.
+fxir_status fxir_module_lint(const struct fxir_module *module,
+                             struct fxir_error **error);
 
 /// Makes `*options` the defaults. Does nothing when it is NULL.
 void fxir_match_options_init(struct fxir_match_options *options);
@@ -1563,17 +1567,20 @@ fxir_status fxir_fuse_as_graphmodule(struct fxir_module *module,
                                      struct fxir_module **fused,
                                      struct fxir_error **error);
 
-/// Makes a copy of `submodule` a member called `name`, calls it with `inputs`, and lets whatever used
-/// one of `outputs` use what the call returns: the call itself for one output, unless the submodule
-/// returns a tuple; `_operator.getitem` nodes for several. They take over what was known of the nodes
-/// that they stand for, which stay for the caller to erase. The graph is in order afterwards.
+/// Makes a copy of `submodule`, tensors shared, a member called `name`, calls it with `inputs`, and
+/// lets whatever used one of `outputs` use what the call returns: the call itself for one output,
+/// unless the submodule returns a tuple; `_operator.getitem` nodes for several. They take over what
+/// was known of the nodes that they stand for, which stay for the caller to erase.
 ///
-/// `taken_name` is one of FXIR_TAKEN_NAME_*. `call`, which may be NULL, gets the new call; its target
-/// is the path under which the submodule stands.
+/// `taken_name` is one of FXIR_TAKEN_NAME_*: a name that is a member already gets the first number
+/// that is free ("fused_1"), or is refused. `call`, which may be NULL, gets the new call; its target
+/// is the path under which the submodule stands. The graph need not be in order before, and is
+/// afterwards.
 ///
 /// Statuses: FXIR_INVALID_ARGUMENT (other numbers of inputs or outputs than the submodule has, an
-/// input that needs one of the outputs), FXIR_STALE_NODE, FXIR_ALREADY_EXISTS, FXIR_LINT,
-/// FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `insert_subgm`.
+/// input that needs one of the outputs, the output of the graph among either), FXIR_STALE_NODE,
+/// FXIR_ALREADY_EXISTS (the name is taken, and FXIR_TAKEN_NAME_REFUSED was given), FXIR_LINT (the
+/// graph has a cycle), FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `insert_subgm`.
 fxir_status fxir_insert_subgm(struct fxir_module *module,
                               const struct fxir_module *submodule,
                               const char *name,

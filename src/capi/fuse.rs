@@ -142,17 +142,20 @@ pub unsafe extern "C" fn fxir_fuse_as_graphmodule(
     })
 }
 
-/// Makes a copy of `submodule` a member called `name`, calls it with `inputs`, and lets whatever used
-/// one of `outputs` use what the call returns: the call itself for one output, unless the submodule
-/// returns a tuple; `_operator.getitem` nodes for several. They take over what was known of the nodes
-/// that they stand for, which stay for the caller to erase. The graph is in order afterwards.
+/// Makes a copy of `submodule`, tensors shared, a member called `name`, calls it with `inputs`, and
+/// lets whatever used one of `outputs` use what the call returns: the call itself for one output,
+/// unless the submodule returns a tuple; `_operator.getitem` nodes for several. They take over what
+/// was known of the nodes that they stand for, which stay for the caller to erase.
 ///
-/// `taken_name` is one of FXIR_TAKEN_NAME_*. `call`, which may be NULL, gets the new call; its target
-/// is the path under which the submodule stands.
+/// `taken_name` is one of FXIR_TAKEN_NAME_*: a name that is a member already gets the first number
+/// that is free ("fused_1"), or is refused. `call`, which may be NULL, gets the new call; its target
+/// is the path under which the submodule stands. The graph need not be in order before, and is
+/// afterwards.
 ///
 /// Statuses: FXIR_INVALID_ARGUMENT (other numbers of inputs or outputs than the submodule has, an
-/// input that needs one of the outputs), FXIR_STALE_NODE, FXIR_ALREADY_EXISTS, FXIR_LINT,
-/// FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `insert_subgm`.
+/// input that needs one of the outputs, the output of the graph among either), FXIR_STALE_NODE,
+/// FXIR_ALREADY_EXISTS (the name is taken, and FXIR_TAKEN_NAME_REFUSED was given), FXIR_LINT (the
+/// graph has a cycle), FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `insert_subgm`.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_insert_subgm(
     module: *mut fxir_module,

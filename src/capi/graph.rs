@@ -100,7 +100,8 @@ impl NewNode {
 ///
 /// For a default value use `fxir_graph_create_node` with the value as the one argument.
 ///
-/// Statuses: FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `Graph.placeholder`.
+/// Statuses: FXIR_INVALID_ARGUMENT (the name is empty), FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx:
+/// `Graph.placeholder`.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_graph_placeholder(
     module: *mut fxir_module,
@@ -114,7 +115,8 @@ pub unsafe extern "C" fn fxir_graph_placeholder(
 /// Adds a node that reads a member of the module, by dotted path. Whether there is such a member is
 /// for `fxir_graph_lint` to say. `node` may be NULL.
 ///
-/// Statuses: FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `Graph.get_attr`.
+/// Statuses: FXIR_INVALID_ARGUMENT (the target is empty), FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx:
+/// `Graph.get_attr`.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_graph_get_attr(
     module: *mut fxir_module,
@@ -129,8 +131,8 @@ pub unsafe extern "C" fn fxir_graph_get_attr(
 /// arguments are copied; `args` and `kwargs` may be NULL when there are none, `node` may be NULL.
 /// The node goes before the output, and its name is made from the target as torch.fx makes it.
 ///
-/// Statuses: FXIR_INVALID_UTF8, FXIR_INVALID_ARGUMENT (an unknown kind of argument, a keyword
-/// given twice), FXIR_STALE_NODE (an argument is no live node of this graph), FXIR_LIMIT (nested
+/// Statuses: FXIR_INVALID_UTF8, FXIR_INVALID_ARGUMENT (an empty target, an unknown kind of argument,
+/// a keyword given twice), FXIR_STALE_NODE (an argument is no live node of this graph), FXIR_LIMIT (nested
 /// deeper than 64, too many items or nodes). torch.fx: `Graph.call_function`.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_graph_call_function(

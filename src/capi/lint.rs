@@ -11,17 +11,18 @@ use crate::ir::lint;
 /// defined before it is used, users are exact, names are legal and unique, and what call_module and
 /// get_attr name are members.
 ///
-/// Statuses: FXIR_LINT; `fxir_error_node` and the message say which node breaks which rule. torch.fx:
-/// `Graph.lint`.
+/// Statuses: FXIR_LINT; `fxir_error_node` and the message say which node breaks which rule;
+/// FXIR_INVALID_ARGUMENT (the module has no graph). torch.fx: `Graph.lint`.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_graph_lint(module: *const fxir_module, error: *mut *mut fxir_error) -> fxir_status {
     boundary::status(error, || read(module, |tree, id| Ok(lint::lint(tree, id)?)))
 }
 
-/// Checks the module's graph and that of every graph module below it; the message begins with the
-/// path of the module that it is about.
+/// Checks as `fxir_graph_lint` does the module's own graph, if it has one, and that of every graph
+/// module below it, down to any depth; the first fault ends it. Of a fault below, the message begins
+/// with the path of the module, and `fxir_error_node` is a node of that module.
 ///
-/// Statuses: FXIR_LINT.
+/// Statuses: FXIR_LINT. torch.fx: `GraphModule.graph.lint`, for every graph module at once.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_module_lint(module: *const fxir_module, error: *mut *mut fxir_error) -> fxir_status {
     boundary::status(error, || read(module, |tree, id| Ok(lint::lint_all(tree, id)?)))

@@ -42,7 +42,8 @@ pub unsafe extern "C" fn fxir_node_set_op(
 
 /// Sets what the node calls, gets or takes. Its name stays.
 ///
-/// Statuses: FXIR_STALE_NODE, FXIR_INVALID_UTF8. torch.fx: assigning `Node.target`.
+/// Statuses: FXIR_STALE_NODE, FXIR_INVALID_ARGUMENT (the target is empty), FXIR_INVALID_UTF8.
+/// torch.fx: assigning `Node.target`.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_node_set_target(
     module: *mut fxir_module,

@@ -2,7 +2,7 @@
 
 use super::argument::{Args, Argument, Kwargs};
 use super::error::{Error, ErrorKind, Result};
-use super::graph::{Graph, NameFor};
+use super::graph::{check_target, Graph, NameFor};
 use super::name::Name;
 use super::node::{Meta, NodeId, Op};
 use super::order::NONE;
@@ -75,6 +75,7 @@ impl Graph {
     /// Sets what the node calls, gets or takes; the name stays.
     pub fn set_target(&mut self, node: NodeId, target: &str) -> Result<()> {
         self.get(node)?;
+        check_target(target)?;
         let target = self.symbols.intern(target);
         self.node_mut(node)?.target = target;
         Ok(())
@@ -177,12 +178,12 @@ impl Graph {
     pub fn erase_node(&mut self, node: NodeId) -> Result<()> {
         self.get(node)?;
         if let Some(user) = self.users(node).next() {
-            let message = format!(
-                "node {} has {} users, {} among them: it cannot be erased",
-                self.name(node),
-                self.user_count(node),
-                self.name(user)
-            );
+            let others = match self.user_count(node) {
+                1 => String::new(),
+                count => format!(" and {} more", count - 1),
+            };
+            let message =
+                format!("node {} is used by {}{others}: it cannot be erased", self.name(node), self.name(user));
             return Err(Error::new(ErrorKind::InUse, message).at_node(node));
         }
         let slot = node.slot() as u32;

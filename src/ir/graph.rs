@@ -157,6 +157,7 @@ impl Graph {
         name: Option<&str>,
     ) -> Result<NodeId> {
         let next = self.place(at, op)?;
+        check_target(target)?;
         self.check_new(op, &args, &kwargs)?;
         let target = self.recent.intern(&self.symbols, target);
         self.insert(next, op, target, args, kwargs, NameFor::Asked(name))
@@ -377,6 +378,14 @@ impl Graph {
         self.order.remove(slot);
         self.slots[slot as usize] = Slot { stamp: 0, node: None };
         self.free.push(slot);
+    }
+}
+
+/// Every node calls, gets or takes something.
+pub(super) fn check_target(target: &str) -> Result<()> {
+    match target {
+        "" => Err(Error::new(ErrorKind::InvalidArgument, "the target is empty")),
+        _ => Ok(()),
     }
 }
 

@@ -158,7 +158,6 @@ mod tests {
             (Op::CallModule, "block.missing"),
             (Op::CallModule, "scale"),
             (Op::GetAttr, "scale.inner"),
-            (Op::GetAttr, ""),
         ] {
             let mut graph = Graph::new(Symbols::new());
             graph.placeholder("x").unwrap();

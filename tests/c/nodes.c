@@ -237,8 +237,10 @@ static void texts(void) {
     CHECK(!strcmp(fxir_node_name(module, y), "_unnamed"));
     OK(fxir_node_set_name(module, y, "for", E));
     CHECK(strcmp(fxir_node_name(module, y), "for") != 0);
-    OK(fxir_node_set_target(module, y, "", E));
-    CHECK(!strcmp(fxir_node_target(module, y), ""));
+    REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_node_set_target(module, y, "", E));
+    REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_graph_placeholder(module, "", NULL, E));
+    REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_graph_get_attr(module, "", NULL, E));
+    REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_graph_call_function(module, "", NULL, 0, NULL, 0, NULL, E));
     OK(fxir_node_set_target(module, y, "\xe2\x82\xac.\xc3\xa4", E));
     CHECK(!strcmp(fxir_node_target(module, y), "\xe2\x82\xac.\xc3\xa4"));
     CHECK(!strcmp(name, "f") && !strcmp(target, "f"));
