@@ -8,6 +8,7 @@
 #   make lint             formatting and clippy
 #   make test-all         all of these
 #   make bench            times the reference workload, beside torch.fx and MLIR where installed
+#   make fuzz             every reader, for 600 seconds each (FUZZ_SECONDS), with cargo-fuzz
 #   make header           writes include/fxir.h anew from src/capi
 #   make install          into PREFIX (/usr/local)
 #   make clean
@@ -25,7 +26,9 @@ MAKEFLAGS += --no-print-directory
 # Every block that is left at the end is an error, but for those that the suppressions explain.
 VALGRIND := valgrind;--quiet;--error-exitcode=99;--leak-check=full;--show-leak-kinds=all;--errors-for-leak-kinds=all;--num-callers=40;--suppressions=$(CURDIR)/tests/c/valgrind.supp
 
-.PHONY: build demo examples test test-valgrind lint test-all bench header stage install clean setup
+FUZZ_SECONDS ?= 600
+
+.PHONY: build demo examples test test-valgrind lint test-all bench fuzz header stage install clean setup
 
 build: setup
 	cmake -S . -B $(BUILD)/cmake -DCMAKE_BUILD_TYPE=Release "-DFXIR_TEST_LAUNCHER=$(LAUNCHER)"
@@ -72,6 +75,9 @@ bench: setup
 	cmake -S . -B build/cmake -DCMAKE_BUILD_TYPE=Release -DFXIR_BUILD_BENCHES=ON
 	cmake --build build/cmake -j $(JOBS) --target fxir_bench
 	python3 benches/run.py build/cmake/fxir_bench
+
+fuzz: setup
+	fuzz/run.sh $(FUZZ_SECONDS)
 
 header: setup
 	FXIR_WRITE_HEADER=1 cargo test --release --test header_drift header_is_up_to_date
