@@ -419,6 +419,10 @@ typedef struct fxir_node_map fxir_node_map;
 /// any thread may read it. Freed with `fxir_tensor_free`.
 typedef struct fxir_tensor fxir_tensor;
 
+/// Records operations as nodes of a module in the making. Made by `fxir_trace` for a function and
+/// for each rewrite, and dead when that returns: it is never freed.
+typedef struct fxir_tracer fxir_tracer;
+
 /// What a node yielded when it was asked. Nothing that is edited later changes it. Freed with
 /// `fxir_values_free`; everything that is read out of it lives until then.
 typedef struct fxir_values fxir_values;
@@ -571,6 +575,51 @@ typedef struct fxir_value {
     /// What `kind` says.
     union fxir_value_content content;
 } fxir_value;
+
+/// The function that is traced. It gets one node an input, records what it computes through the
+/// tracer, and says what it returns with `fxir_tracer_output`; without that it returns None. Returns
+/// 0, or a code of its own that stops the call with `FXIR_CALLBACK`. Must not throw or longjmp.
+typedef int32_t (*fxir_trace_function)(void *user_data,
+                                       struct fxir_tracer *tracer,
+                                       const fxir_node *inputs,
+                                       size_t inputs_count);
+
+/// One operation on its way to becoming a node. All of it lives until the rewrite that sees it
+/// returns.
+typedef struct fxir_operation {
+    /// What it does: one of FXIR_OP_*.
+    int32_t op;
+    /// 0.
+    uint32_t reserved;
+    /// What it calls or gets.
+    const char *target;
+    /// Positional arguments, `args_count` of them.
+    const struct fxir_arg *args;
+    /// How many positional arguments.
+    size_t args_count;
+    /// Keyword arguments, `kwargs_count` of them.
+    const struct fxir_kwarg *kwargs;
+    /// How many keyword arguments.
+    size_t kwargs_count;
+} fxir_operation;
+
+/// Sees an operation before it becomes a node. Stores into `*node` the node that stands for it: one
+/// that was there before, or one that it records through `tracer`, whose operations pass through the
+/// rewrites that follow this one. `*node` is 0 before the call, and left so the operation goes on to
+/// the next rewrite, and in the end becomes a node. Returns 0, or a code of its own that stops the
+/// call with `FXIR_CALLBACK`. Must not throw or longjmp.
+typedef int32_t (*fxir_trace_rewrite_function)(void *user_data,
+                                               struct fxir_tracer *tracer,
+                                               const struct fxir_operation *operation,
+                                               fxir_node *node);
+
+/// A rewrite and what is passed to it.
+typedef struct fxir_trace_rewrite {
+    /// Sees each operation.
+    fxir_trace_rewrite_function function;
+    /// Passed to `function`.
+    void *user_data;
+} fxir_trace_rewrite;
 
 /// Decides on a match: stores 1 into `*verdict` to keep it, 0 to reject it; it is 1 before the call.
 /// A match that is rejected claims no nodes, so that others may overlap it. Returns 0, or a code of
@@ -1449,6 +1498,93 @@ fxir_status fxir_graph_lint(const struct fxir_module *module, struct fxir_error 
 /// Statuses: FXIR_LINT. torch.fx: `GraphModule.graph.lint`, for every graph module at once.
 fxir_status fxir_module_lint(const struct fxir_module *module,
                              struct fxir_error **error);
+
+/// Runs `function`, which records operations as nodes of a new module: `*module`, freed by the
+/// caller.
+///
+/// `inputs` are the names of the function's inputs, `inputs_count` of them. `root` gives the module
+/// its members, copied with their tensors shared, so that the function may get and call them; NULL
+/// for none. Each operation passes through the `rewrites` in their order before it becomes a node;
+/// NULL and 0 for none. The module passes lint.
+///
+/// Statuses: FXIR_CALLBACK (the function or a rewrite stopped), FXIR_LINT (an operation names a member
+/// that is not there), FXIR_INVALID_ARGUMENT (`root` is a leaf module), FXIR_INVALID_UTF8, FXIR_LIMIT.
+/// torch.fx: `Tracer.trace`, and `symbolic_trace_with_rewrite` of those who trace for a backend.
+fxir_status fxir_trace(const struct fxir_module *root,
+                       const char *const *inputs,
+                       size_t inputs_count,
+                       fxir_trace_function function,
+                       void *user_data,
+                       const struct fxir_trace_rewrite *rewrites,
+                       size_t rewrites_count,
+                       struct fxir_module **module,
+                       struct fxir_error **error);
+
+/// Records an operation of any op but placeholder and output. `*node` is what stands for it: a new
+/// node, or what a rewrite made of it. `name` is what the node would like to be called; NULL makes a
+/// name from the target. `node` may be NULL.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (an unknown op or kind of argument, a keyword given twice),
+/// FXIR_INVALID_UTF8, FXIR_STALE_NODE (an argument, or what a rewrite gave, is no node of this
+/// trace), FXIR_INVALID_HANDLE (the trace is over), FXIR_CALLBACK, FXIR_LIMIT. torch.fx:
+/// `Tracer.create_proxy`.
+fxir_status fxir_tracer_record(struct fxir_tracer *tracer,
+                               int32_t op,
+                               const char *target,
+                               const struct fxir_arg *args,
+                               size_t args_count,
+                               const struct fxir_kwarg *kwargs,
+                               size_t kwargs_count,
+                               const char *name,
+                               fxir_node *node,
+                               struct fxir_error **error);
+
+/// Records a call of a function, by its qualified name: `fxir_tracer_record` with
+/// FXIR_OP_CALL_FUNCTION and no name.
+fxir_status fxir_tracer_call_function(struct fxir_tracer *tracer,
+                                      const char *target,
+                                      const struct fxir_arg *args,
+                                      size_t args_count,
+                                      const struct fxir_kwarg *kwargs,
+                                      size_t kwargs_count,
+                                      fxir_node *node,
+                                      struct fxir_error **error);
+
+/// Records a call of a method of the first argument: `fxir_tracer_record` with FXIR_OP_CALL_METHOD
+/// and no name.
+fxir_status fxir_tracer_call_method(struct fxir_tracer *tracer,
+                                    const char *target,
+                                    const struct fxir_arg *args,
+                                    size_t args_count,
+                                    const struct fxir_kwarg *kwargs,
+                                    size_t kwargs_count,
+                                    fxir_node *node,
+                                    struct fxir_error **error);
+
+/// Records a call of a submodule of `root`: `fxir_tracer_record` with FXIR_OP_CALL_MODULE and no
+/// name.
+fxir_status fxir_tracer_call_module(struct fxir_tracer *tracer,
+                                    const char *target,
+                                    const struct fxir_arg *args,
+                                    size_t args_count,
+                                    const struct fxir_kwarg *kwargs,
+                                    size_t kwargs_count,
+                                    fxir_node *node,
+                                    struct fxir_error **error);
+
+/// Records the reading of a member of `root`: `fxir_tracer_record` with FXIR_OP_GET_ATTR and no
+/// name.
+fxir_status fxir_tracer_get_attr(struct fxir_tracer *tracer,
+                                 const char *target,
+                                 fxir_node *node,
+                                 struct fxir_error **error);
+
+/// Says what the traced function returns: a node, a literal, or a tuple, list or dict of them.
+///
+/// Statuses: FXIR_ALREADY_EXISTS (it was said before), and those of `fxir_tracer_record`.
+fxir_status fxir_tracer_output(struct fxir_tracer *tracer,
+                               const struct fxir_arg *result,
+                               struct fxir_error **error);
 
 /// Makes `*options` the defaults. Does nothing when it is NULL.
 void fxir_match_options_init(struct fxir_match_options *options);

@@ -8,6 +8,7 @@
 #define FXIR_HPP
 
 #include "fxir_base.hpp"
+#include "fxir_trace.hpp"
 
 #include <functional>
 
@@ -278,6 +279,13 @@ private:
 
     detail::Owner<fxir_module, fxir_module_free> owner_;
 };
+
+/* What `function` computes of the inputs, as a module with the members of `root`; each operation
+ * passes through the rewrites. What they throw comes out of here. */
+inline Module trace(const std::vector<std::string> &inputs, const TraceFunction &function,
+                    const std::vector<TraceRewrite> &rewrites = {}, const ModuleView *root = nullptr) {
+    return Module(trace_into_handle(root ? root->get() : nullptr, inputs, function, rewrites));
+}
 
 }  // namespace fxir
 

@@ -98,17 +98,19 @@ public:
             body();
             return 0;
         } catch (...) {
-            thrown_ = std::current_exception();
+            // A callback inside a callback threw first; what it threw is what happened.
+            if (!thrown_) thrown_ = std::current_exception();
             return 1;
         }
     }
     /* Throws what a callback threw, else what the call came to. */
     void finish(fxir_status status, fxir_error *error) {
+        if (status == FXIR_OK) return;
         if (thrown_) {
             fxir_error_free(error);
             std::rethrow_exception(thrown_);
         }
-        if (status != FXIR_OK) throw Error(status, error);
+        throw Error(status, error);
     }
 
 private:

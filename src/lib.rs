@@ -5,5 +5,6 @@
 pub mod formats;
 pub mod ir;
 pub mod passes;
+pub mod trace;
 
 pub mod capi;

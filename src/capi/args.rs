@@ -56,6 +56,10 @@ impl ArgsRecord {
     pub(super) fn items(&self) -> &[fxir_arg] {
         &self.items
     }
+
+    pub(super) fn kwargs(&self) -> &[fxir_kwarg] {
+        &self.kwargs
+    }
 }
 
 impl Storage {

@@ -43,6 +43,8 @@ pub mod dtype;
 
 pub mod lint;
 
+pub mod trace;
+
 pub mod rewrite;
 
 pub mod matches;

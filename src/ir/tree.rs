@@ -70,12 +70,17 @@ impl ModuleTree {
         }
     }
 
-    /// Gives a graph module another graph, whose strings are in this tree's table.
+    /// Gives a module another graph, whose strings are in this tree's table. A holder becomes a graph
+    /// module with its members; a leaf has no graph.
     pub fn set_graph(&mut self, module: ModuleId, graph: Graph) -> Result<()> {
         if !Arc::ptr_eq(graph.symbols(), &self.symbols) {
             return Err(Error::new(ErrorKind::InvalidArgument, "the graph's strings are in another tree's table"));
         }
-        *self.graph_mut(module)? = graph;
+        match &mut self.get_mut(module)?.kind {
+            ModuleKind::Graph(old) => **old = graph,
+            kind @ ModuleKind::Holder => *kind = ModuleKind::Graph(Box::new(graph)),
+            ModuleKind::Leaf => return Err(self.no_graph(self.get(module)?)),
+        }
         Ok(())
     }
 
