@@ -26,6 +26,7 @@ typedef struct work {
     int32_t returns;
     fxir_tracer *seen;
     fxir_node foreign;
+    fxir_module *module;
     int calls;
 } work;
 
@@ -73,7 +74,7 @@ static void tracing(void) {
     static const char *const names[1] = {"x"};
     fxir_module *members = root(), *made = NULL;
     char *before = picture(members);
-    work now = {0, NULL, 0, 0};
+    work now = {0, NULL, 0, NULL, 0};
     fxir_node node;
     fxir_args *args = NULL;
     OK(fxir_trace(members, names, 1, forward, &now, NULL, 0, &made, E));
@@ -87,8 +88,7 @@ static void tracing(void) {
     CHECK(fxir_module_member_kind(made, "w") == FXIR_MEMBER_PARAMETER);
     check_unchanged(members, before, "tracing", __FILE__, __LINE__);
 
-    /* The tracer is dead. */
-    FAILS(FXIR_INVALID_HANDLE, fxir_tracer_get_attr(now.seen, "w", &node, E));
+    no_tracer(now.seen, FXIR_INVALID_HANDLE, node); /* it is dead */
     fxir_module_free(made);
     fxir_module_free(members);
 }
@@ -100,6 +100,19 @@ static int32_t nothing(void *data, fxir_tracer *tracer, const fxir_node *inputs,
     return ((work *)data)->returns;
 }
 
+/* Every function of a tracer, with what is none. */
+static void no_tracer(fxir_tracer *bad, fxir_status expected, fxir_node x) {
+    fxir_arg arg = fxir_arg_node(x);
+    fxir_node node = 77;
+    FAILS(expected, fxir_tracer_record(bad, FXIR_OP_CALL_FUNCTION, "f", &arg, 1, NULL, 0, NULL, &node, E));
+    FAILS(expected, fxir_tracer_call_function(bad, "f", &arg, 1, NULL, 0, &node, E));
+    FAILS(expected, fxir_tracer_call_method(bad, "f", &arg, 1, NULL, 0, &node, E));
+    FAILS(expected, fxir_tracer_call_module(bad, "f", &arg, 1, NULL, 0, &node, E));
+    FAILS(expected, fxir_tracer_get_attr(bad, "f", &node, E));
+    FAILS(expected, fxir_tracer_output(bad, &arg, E));
+    CHECK(fxir_tracer_get_attr(bad, "f", &node, NULL) == expected && node == 77);
+}
+
 /* Records with every kind of wrong input; nothing of it stays. */
 static int32_t misuse(void *data, fxir_tracer *tracer, const fxir_node *inputs, size_t count) {
     fxir_arg args[2];
@@ -107,6 +120,15 @@ static int32_t misuse(void *data, fxir_tracer *tracer, const fxir_node *inputs, 
     fxir_node node = 77;
     work *now = (work *)data;
     (void)count;
+    no_tracer(NULL, FXIR_NULL_ARGUMENT, inputs[0]);
+    no_tracer((fxir_tracer *)(uintptr_t)12345, FXIR_INVALID_HANDLE, inputs[0]);
+    no_tracer((fxir_tracer *)now->module, FXIR_INVALID_HANDLE, inputs[0]);
+    CHECK(fxir_graph_node_count((fxir_module *)tracer) == 0);
+    FAILS(FXIR_NULL_ARGUMENT, fxir_tracer_call_method(tracer, NULL, NULL, 0, NULL, 0, &node, E));
+    FAILS(FXIR_NULL_ARGUMENT, fxir_tracer_call_module(tracer, NULL, NULL, 0, NULL, 0, &node, E));
+    FAILS(FXIR_NULL_ARGUMENT, fxir_tracer_get_attr(tracer, NULL, &node, E));
+    FAILS(FXIR_INVALID_ARGUMENT, fxir_tracer_get_attr(tracer, "", &node, E));
+    FAILS(FXIR_INVALID_UTF8, fxir_tracer_get_attr(tracer, "\xff", &node, E));
     FAILS(FXIR_NULL_ARGUMENT, fxir_tracer_call_function(NULL, "f", NULL, 0, NULL, 0, &node, E));
     FAILS(FXIR_NULL_ARGUMENT, fxir_tracer_call_function(tracer, NULL, NULL, 0, NULL, 0, &node, E));
     FAILS(FXIR_NULL_ARGUMENT, fxir_tracer_call_function(tracer, "f", NULL, 1, NULL, 0, &node, E));
@@ -138,8 +160,9 @@ static int32_t missing_member(void *data, fxir_tracer *tracer, const fxir_node *
 static void failing(void) {
     static const char *const names[1] = {"x"}, *const bad[1] = {"\xff"}, *const null[1] = {NULL};
     fxir_module *made = (fxir_module *)(uintptr_t)8, *other = new_module(), *leaf = NULL;
-    work now = {7, NULL, 0, 0};
+    work now = {7, NULL, 0, NULL, 0};
     now.foreign = placeholder(other, "y");
+    now.module = other;
     FAILS(FXIR_CALLBACK, fxir_trace(NULL, NULL, 0, nothing, &now, NULL, 0, &made, E));
     CHECK(failed.code == 7 && made == (fxir_module *)(uintptr_t)8);
     FAILS(FXIR_NULL_ARGUMENT, fxir_trace(NULL, NULL, 0, NULL, &now, NULL, 0, &made, E));
@@ -218,7 +241,7 @@ static int32_t stopped(void *data, fxir_tracer *tracer, const fxir_node *inputs,
 static void rewriting(void) {
     static const char *const names[1] = {"x"};
     fxir_module *made = NULL, *other = new_module();
-    work first = {0, NULL, 0, 0}, second = {0, NULL, 0, 0};
+    work first = {0, NULL, 0, NULL, 0}, second = {0, NULL, 0, NULL, 0};
     fxir_trace_rewrite rewrites[2];
     rewrites[0].function = unfold;
     rewrites[0].user_data = &first;
