@@ -8,6 +8,19 @@ static fxir_node record_1(fxir_tracer *tracer, const char *target, fxir_node a) 
     return made;
 }
 
+/* Every function of a tracer, with what is none. */
+static void no_tracer(fxir_tracer *bad, fxir_status expected, fxir_node x) {
+    fxir_arg arg = fxir_arg_node(x);
+    fxir_node node = 77;
+    FAILS(expected, fxir_tracer_record(bad, FXIR_OP_CALL_FUNCTION, "f", &arg, 1, NULL, 0, NULL, &node, E));
+    FAILS(expected, fxir_tracer_call_function(bad, "f", &arg, 1, NULL, 0, &node, E));
+    FAILS(expected, fxir_tracer_call_method(bad, "f", &arg, 1, NULL, 0, &node, E));
+    FAILS(expected, fxir_tracer_call_module(bad, "f", &arg, 1, NULL, 0, &node, E));
+    FAILS(expected, fxir_tracer_get_attr(bad, "f", &node, E));
+    FAILS(expected, fxir_tracer_output(bad, &arg, E));
+    CHECK(fxir_tracer_get_attr(bad, "f", &node, NULL) == expected && node == 77);
+}
+
 static int targets_are(const fxir_module *module, const char *targets) {
     text to = {0, 0, 0};
     fxir_node node;
@@ -98,19 +111,6 @@ static int32_t nothing(void *data, fxir_tracer *tracer, const fxir_node *inputs,
     (void)inputs;
     CHECK(count == 0);
     return ((work *)data)->returns;
-}
-
-/* Every function of a tracer, with what is none. */
-static void no_tracer(fxir_tracer *bad, fxir_status expected, fxir_node x) {
-    fxir_arg arg = fxir_arg_node(x);
-    fxir_node node = 77;
-    FAILS(expected, fxir_tracer_record(bad, FXIR_OP_CALL_FUNCTION, "f", &arg, 1, NULL, 0, NULL, &node, E));
-    FAILS(expected, fxir_tracer_call_function(bad, "f", &arg, 1, NULL, 0, &node, E));
-    FAILS(expected, fxir_tracer_call_method(bad, "f", &arg, 1, NULL, 0, &node, E));
-    FAILS(expected, fxir_tracer_call_module(bad, "f", &arg, 1, NULL, 0, &node, E));
-    FAILS(expected, fxir_tracer_get_attr(bad, "f", &node, E));
-    FAILS(expected, fxir_tracer_output(bad, &arg, E));
-    CHECK(fxir_tracer_get_attr(bad, "f", &node, NULL) == expected && node == 77);
 }
 
 /* Records with every kind of wrong input; nothing of it stays. */
