@@ -45,7 +45,7 @@ fn line(cells: &[String; 5], widths: &[usize; 5]) -> String {
 
 fn row(graph: &Graph, node: NodeId) -> [String; 5] {
     let found = &graph[node];
-    let name = |node| graph.name(node);
+    let name = |out: &mut String, node| graph.write_name(out, node);
     let mut args = String::from("(");
     for (at, argument) in found.args().iter().enumerate() {
         args.push_str(if at == 0 { "" } else { ", " });
@@ -63,7 +63,9 @@ fn row(graph: &Graph, node: NodeId) -> [String; 5] {
     kwargs.push('}');
 
     let target = target_text(found.op(), graph.target(node));
-    [found.op().name().to_owned(), graph.name(node).to_owned(), target, args, kwargs]
+    let mut own = String::new();
+    graph.write_name(&mut own, node);
+    [found.op().name().to_owned(), own, target, args, kwargs]
 }
 
 /// What Python's `str` gives for a target.

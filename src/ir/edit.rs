@@ -263,6 +263,30 @@ impl Graph {
         Ok(users.iter().all(|&user| self.contains(user)) && self.uses.set_user_order(node.slot() as u32, &slots))
     }
 
+    /// Makes a node that stood for something to come what it is, last in the order; its name stays.
+    pub(crate) fn fulfil(&mut self, node: NodeId, op: Op, target: &str, args: Args, kwargs: Kwargs) -> Result<()> {
+        check_target(target)?;
+        self.check_arguments(&args, &kwargs)?;
+        let target = self.symbols.intern(target);
+        let found = self.node_mut(node)?;
+        (found.op, found.target, found.args, found.kwargs) = (op, target, args, kwargs);
+        self.rewire(node);
+        self.move_to_end(node)
+    }
+
+    /// Moves a node behind all others.
+    pub(crate) fn move_to_end(&mut self, node: NodeId) -> Result<()> {
+        self.get(node)?;
+        self.move_to(node, NONE);
+        Ok(())
+    }
+
+    /// Sets an entry of meta by a key of this graph's table.
+    pub(crate) fn set_entry(&mut self, node: NodeId, key: Symbol, entry: Argument) -> Result<()> {
+        self.node_mut(node)?.extra_mut().meta.entries.insert(key, entry);
+        Ok(())
+    }
+
     /// Makes a copy of checked parts before `place`, or last; the name is legal, and made unique.
     pub(crate) fn insert_copy(
         &mut self,

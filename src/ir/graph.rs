@@ -129,6 +129,11 @@ impl Graph {
         self[node].name.text(&self.symbols)
     }
 
+    /// Appends the name of a live node.
+    pub fn write_name(&self, out: &mut String, node: NodeId) {
+        self[node].name.write(&self.symbols, out);
+    }
+
     /// The target of a live node.
     pub fn target(&self, node: NodeId) -> &str {
         self.text(self[node].target)

@@ -49,6 +49,15 @@ impl Name {
         }
     }
 
+    /// Appends the text, which comes into no table.
+    pub fn write(self, symbols: &Symbols, out: &mut String) {
+        out.push_str(symbols.text(self.base));
+        if let Some(number) = self.number {
+            out.push('_');
+            out.push_str(itoa::Buffer::new().format(number.get() - 1));
+        }
+    }
+
     /// The text as a symbol.
     pub fn symbol(self, symbols: &Symbols) -> Symbol {
         let Some(number) = self.number else { return self.base };

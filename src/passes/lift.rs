@@ -154,11 +154,8 @@ mod tests {
     #[test]
     fn a_target_that_is_nowhere_names_its_node() {
         let tree = net();
-        for (op, target) in [
-            (Op::CallModule, "block.missing"),
-            (Op::CallModule, "scale"),
-            (Op::GetAttr, "scale.inner"),
-        ] {
+        for (op, target) in [(Op::CallModule, "block.missing"), (Op::CallModule, "scale"), (Op::GetAttr, "scale.inner")]
+        {
             let mut graph = Graph::new(Symbols::new());
             graph.placeholder("x").unwrap();
             let node =

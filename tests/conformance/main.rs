@@ -6,6 +6,7 @@
 mod json;
 mod names;
 mod serialize;
+mod text;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,6 +50,7 @@ fn conformance() {
         assert!(folder.is_dir(), "there is no folder {}", folder.display());
         names::run(&folder, &mut report);
         serialize::run(&folder, &mut report);
+        text::run(&folder, &mut report);
     }
     for (name, suite) in &report.suites {
         println!("{name}: {} of {}", suite.total - suite.failures.len(), suite.total);

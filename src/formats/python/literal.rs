@@ -298,7 +298,7 @@ impl<'a> Scanner<'a> {
         };
         let device = match self.take(",") {
             true if self.take("index") && self.take("=") => match self.argument(0)? {
-                Argument::Int(index) => self.symbols.intern(&format!("{kind}:{index}")),
+                Argument::Int(index @ 0..) if !kind.contains(':') => self.symbols.intern(&format!("{kind}:{index}")),
                 _ => return None,
             },
             true => return None,

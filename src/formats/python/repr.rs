@@ -10,7 +10,7 @@ use crate::ir::symbol::Symbols;
 /// `argument`, an argument of a node of `graph`, as FX code spells it; nodes by their bare names.
 pub fn repr(argument: &Argument, graph: &Graph) -> String {
     let mut out = String::new();
-    write_repr(&mut out, argument, graph.symbols(), &|node| graph.name(node));
+    write_repr(&mut out, argument, graph.symbols(), &|out, node| graph.write_name(out, node));
     out
 }
 
@@ -25,14 +25,14 @@ pub fn str_text(argument: &Argument, symbols: &Symbols) -> Option<String> {
         Argument::Str(text) | Argument::Device(text) => symbols.text(*text).to_owned(),
         _ => {
             let mut out = String::new();
-            write_repr(&mut out, argument, symbols, &|_| "");
+            write_repr(&mut out, argument, symbols, &|_, _| {});
             out
         }
     })
 }
 
-/// Appends an argument's repr to `out`; `name` gives the text of a node.
-pub fn write_repr<'a>(out: &mut String, argument: &Argument, symbols: &Symbols, name: &dyn Fn(NodeId) -> &'a str) {
+/// Appends an argument's repr to `out`; `name` appends the text of a node.
+pub fn write_repr(out: &mut String, argument: &Argument, symbols: &Symbols, name: &dyn Fn(&mut String, NodeId)) {
     Printer { symbols, name }.argument(out, argument, MAX_ARGUMENT_DEPTH);
 }
 
@@ -52,12 +52,12 @@ pub fn str_repr(text: &str) -> String {
     out
 }
 
-struct Printer<'s, 'a> {
+struct Printer<'s> {
     symbols: &'s Symbols,
-    name: &'s dyn Fn(NodeId) -> &'a str,
+    name: &'s dyn Fn(&mut String, NodeId),
 }
 
-impl Printer<'_, '_> {
+impl Printer<'_> {
     fn argument(&self, out: &mut String, argument: &Argument, depth: usize) {
         let text = |symbol| self.symbols.text(symbol);
         let Some(depth) = depth.checked_sub(usize::from(argument.is_nested())) else {
@@ -69,7 +69,7 @@ impl Printer<'_, '_> {
             Argument::None => out.push_str("None"),
             Argument::Bool(true) => out.push_str("True"),
             Argument::Bool(false) => out.push_str("False"),
-            Argument::Int(value) => push(out, value),
+            Argument::Int(value) => out.push_str(itoa::Buffer::new().format(*value)),
             Argument::Float(value) => out.push_str(&float_repr(*value)),
             Argument::Complex(parts) => write_complex(out, parts[0], parts[1]),
             Argument::Str(symbol) => write_str(out, text(*symbol)),
@@ -114,7 +114,7 @@ impl Printer<'_, '_> {
                     _ => push(out, format_args!("range({start}, {stop}, {step})")),
                 }
             }
-            Argument::Node(node) => out.push_str((self.name)(*node)),
+            Argument::Node(node) => (self.name)(out, *node),
         }
     }
 
@@ -167,7 +167,8 @@ fn write_complex(out: &mut String, real: f64, imaginary: f64) {
 
 fn write_device(out: &mut String, device: &str) {
     out.push_str("device(type=");
-    match device.split_once(':') {
+    let is_index = |index: &str| !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
+    match device.split_once(':').filter(|(_, index)| is_index(index)) {
         Some((kind, index)) => {
             write_str(out, kind);
             push(out, format_args!(", index={index})"));

@@ -1,0 +1,78 @@
+//! The functions of Python's `operator` that FX code spells as operators.
+
+/// How an operator is spelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// Before its operand: `-x`.
+    Prefix(&'static str),
+    /// Between its operands: `x + y`.
+    Infix(&'static str),
+    /// A statement of its own: `x += y`.
+    InPlace(&'static str),
+    /// `x[y]`
+    GetItem,
+    /// `x[y] = z`
+    SetItem,
+}
+
+use Spelling::{GetItem, InPlace, Infix, Prefix, SetItem};
+
+/// By their names in `_operator`, sorted.
+const OPERATORS: [(&str, Spelling); 37] = [
+    ("add", Infix("+")),
+    ("and_", Infix("&")),
+    ("eq", Infix("==")),
+    ("floordiv", Infix("//")),
+    ("ge", Infix(">=")),
+    ("getitem", GetItem),
+    ("gt", Infix(">")),
+    ("iadd", InPlace("+=")),
+    ("iand", InPlace("&=")),
+    ("ifloordiv", InPlace("//=")),
+    ("ilshift", InPlace("<<=")),
+    ("imatmul", InPlace("@=")),
+    ("imod", InPlace("%=")),
+    ("imul", InPlace("*=")),
+    ("invert", Prefix("~")),
+    ("ior", InPlace("|=")),
+    ("ipow", InPlace("**=")),
+    ("irshift", InPlace(">>=")),
+    ("isub", InPlace("-=")),
+    ("itruediv", InPlace("/=")),
+    ("ixor", InPlace("^=")),
+    ("le", Infix("<=")),
+    ("lshift", Infix("<<")),
+    ("lt", Infix("<")),
+    ("matmul", Infix("@")),
+    ("mod", Infix("%")),
+    ("mul", Infix("*")),
+    ("ne", Infix("!=")),
+    ("neg", Prefix("-")),
+    ("or_", Infix("|")),
+    ("pos", Prefix("+")),
+    ("pow", Infix("**")),
+    ("rshift", Infix(">>")),
+    ("setitem", SetItem),
+    ("sub", Infix("-")),
+    ("truediv", Infix("/")),
+    ("xor", Infix("^")),
+];
+
+/// How FX code spells the function `_operator.name`, if not by its name.
+pub(super) fn spelling(name: &str) -> Option<Spelling> {
+    let known = &OPERATORS;
+    known.binary_search_by_key(&name, |(name, _)| name).ok().map(|at| known[at].1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operator_is_found() {
+        for (name, spelled) in &OPERATORS {
+            assert_eq!(spelling(name), Some(*spelled));
+        }
+        assert_eq!(spelling("not_"), None);
+    }
+}

@@ -1,0 +1,80 @@
+//! The members that a text names and does not tell of.
+
+use super::function::Mention;
+use super::source::Source;
+use crate::ir::{Argument, Attribute, ModuleId, ModuleTree, NewModule, Result, Tensor, TensorKind, Value};
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+
+/// The type of a module of which only calls are known.
+const UNKNOWN_TYPE: &str = "torch.nn.Module";
+
+pub(super) struct Members<'s, 't> {
+    pub(super) source: &'s Source<'t>,
+}
+
+impl Members<'_, '_> {
+    /// Adds what a graph names and its module does not have: what is called as leaf modules, what is
+    /// read as tensors without bytes.
+    pub(super) fn add(
+        &self,
+        tree: &mut ModuleTree,
+        module: ModuleId,
+        mentions: Vec<Mention>,
+        nested: Vec<(String, ModuleId)>,
+    ) -> Result<()> {
+        drop(nested);
+        let mut seen = FxHashSet::default();
+        // Modules first: a tensor may lie in one that is called too.
+        let (called, read): (Vec<Mention>, Vec<Mention>) = mentions.into_iter().partition(|mention| mention.is_called);
+        for mention in called {
+            if seen.insert(mention.path.clone()) && tree.resolve(module, &mention.path).is_none() {
+                tree.add_module(module, &mention.path, UNKNOWN_TYPE, NewModule::Leaf)
+                    .map_err(|error| self.source.located(error, mention.at))?;
+            }
+        }
+        for mention in read {
+            if !seen.insert(mention.path.clone()) || tree.resolve(module, &mention.path).is_some() {
+                continue;
+            }
+            let value = tree.graph(module)?[mention.node].value().cloned();
+            let tensor = match value.as_deref() {
+                Some(Value::Tensor(meta)) => Tensor::without_bytes(meta.clone()).ok(),
+                _ => None,
+            };
+            let attribute = match tensor {
+                Some(tensor) => Attribute::Tensor(TensorKind::Constant, Arc::new(tensor)),
+                None => Attribute::Value(Argument::None),
+            };
+            tree.set_attribute(module, &mention.path, attribute)
+                .map_err(|error| self.source.located(error, mention.at))?;
+        }
+        Ok(())
+    }
+}
+
+/// Under which path of its parent a nested class stands: its name where the parent names a member
+/// so; else the first member that is read, of which nothing is known, and which no class has yet.
+pub(super) fn path_of_class(
+    tree: &ModuleTree,
+    parent: ModuleId,
+    mentions: &[Mention],
+    taken: &[&str],
+    name: &str,
+) -> String {
+    let is_free = |path: &str| !taken.contains(&path);
+    if mentions.iter().any(|mention| mention.path == name) && is_free(name) {
+        return name.to_owned();
+    }
+    let is_unknown = |mention: &&Mention| {
+        let told = tree.graph(parent).is_ok_and(|graph| graph[mention.node].value().is_some());
+        !told && is_free(&mention.path) && tree.resolve(parent, &mention.path).is_none()
+    };
+    if let Some(mention) = mentions.iter().filter(|mention| !mention.is_called).find(is_unknown) {
+        return mention.path.clone();
+    }
+    if is_free(name) && !name.contains('.') {
+        return name.to_owned();
+    }
+    (1..).map(|number| format!("{name}_{number}").replace('.', "_")).find(|path| is_free(path)).unwrap_or_default()
+}

@@ -1,0 +1,369 @@
+//! Reading FX code: a function or a module class as torch prints it, into a graph module.
+
+mod annotation;
+mod expression;
+mod function;
+mod lines;
+mod members;
+mod source;
+
+use crate::ir::{Error, Graph, ModuleId, ModuleTree, NewModule, NodeId, Result};
+use function::{Function, Imports, Mention};
+use lines::{Line, Lines};
+use members::Members;
+use ruff_python_ast::Stmt;
+use ruff_text_size::Ranged;
+use source::Source;
+
+/// Reads a function or a module class with those nested in it. Of text with several, a log for one,
+/// it is the first.
+///
+/// Annotations and comments become metadata and stack traces. What the text calls and is no nested
+/// class becomes a leaf module of the type `torch.nn.Module`; what it reads is a tensor without
+/// bytes where an annotation tells its metadata, else the value None: text tells no more of it.
+///
+/// A text that is not such code is [`ErrorKind::Parse`](crate::ir::ErrorKind::Parse) with line, column
+/// and the line itself; one that nests too deep is [`ErrorKind::Limit`](crate::ir::ErrorKind::Limit).
+pub fn read_code(text: &str) -> Result<ModuleTree> {
+    let mut tree = ModuleTree::new("GraphModule");
+    let root = tree.root();
+    read_into(&mut tree, root, text)?;
+    Ok(tree)
+}
+
+/// The same into a graph module that is there: its graph is replaced, and its members decide what
+/// the text cannot tell. When it fails the module may have changed: give it a copy.
+pub fn read_into(tree: &mut ModuleTree, module: ModuleId, text: &str) -> Result<()> {
+    let source = Source::new(text);
+    Reader { source: &source, imports: Imports::default() }.run(tree, module)
+}
+
+/// Appends one statement to a graph, before its output; names are those of its nodes. Returns the
+/// node that it made last.
+pub fn append_statement(tree: &mut ModuleTree, module: ModuleId, text: &str) -> Result<NodeId> {
+    let source = Source::new(text);
+    let imports = Imports::default();
+    let graph = tree.graph_mut(module)?;
+    let output = graph.output_node();
+    let before = graph.last();
+    let mut function = Function::new(&source, &imports, tree, module);
+    function.resume()?;
+    let mut block = Block::default();
+    let mut lines = Lines::new(&source);
+    while let Some(line) = lines.next()? {
+        block.line(&mut function, line)?;
+    }
+    block.flush(&mut function)?;
+    let mentions = function.finish()?;
+    Members { source: &source }.add(tree, module, mentions, Vec::new())?;
+    let graph = tree.graph_mut(module)?;
+    let made = graph.last().filter(|&last| Some(last) != before);
+    let made = made.ok_or_else(|| source.error(0, "the statement makes no node"))?;
+    if let Some(output) = output {
+        graph.move_to_end(output)?;
+    }
+    Ok(made)
+}
+
+struct Reader<'s, 't> {
+    source: &'s Source<'t>,
+    imports: Imports,
+}
+
+/// A class that is open: what its lines are indented by, and what is known of it so far.
+struct OpenClass {
+    indent: usize,
+    module: ModuleId,
+    mentions: Vec<Mention>,
+    /// The graph modules in it, by the names that their classes have.
+    nested: Vec<(String, ModuleId)>,
+    has_function: bool,
+}
+
+impl Reader<'_, '_> {
+    fn run(mut self, tree: &mut ModuleTree, root: ModuleId) -> Result<()> {
+        let mut open: Vec<OpenClass> = Vec::new();
+        let mut wrapped: Vec<String> = Vec::new();
+        let mut lines = Lines::new(self.source);
+        let mut is_done = false;
+        while let Some((start, indent)) = lines.peek() {
+            let text = &self.source.text[start..];
+            let first = text.lines().next().unwrap_or_default();
+            // Logs put a path before a class.
+            let class = match first.starts_with("class ") {
+                true => Some(first),
+                false => first.find(".py class ").filter(|_| open.is_empty()).map(|at| &first[at + 4..]),
+            };
+            if let Some(name) = class.and_then(class_name) {
+                if is_done && indent == 0 {
+                    break; // the next graph of the text
+                }
+                self.close(tree, &mut open, indent)?;
+                let module = self.open(tree, root, &mut open, name, start)?;
+                open.push(OpenClass { indent, module, mentions: Vec::new(), nested: Vec::new(), has_function: false });
+                is_done = true;
+                lines.skip_line();
+            } else if first.starts_with("def ") || first.starts_with("async def ") {
+                if is_done && open.is_empty() {
+                    break;
+                }
+                self.close(tree, &mut open, indent)?;
+                let module = open.last().map_or(root, |class| class.module);
+                if let Some(class) = open.last_mut() {
+                    if std::mem::replace(&mut class.has_function, true) {
+                        return Err(self.source.error(start, "a module class has one method, `forward`"));
+                    }
+                }
+                let header = lines.next()?;
+                let mentions = self.function(tree, module, header, indent, &mut lines, std::mem::take(&mut wrapped))?;
+                match open.last_mut() {
+                    Some(class) => class.mentions = mentions,
+                    None => Members { source: self.source }.add(tree, module, mentions, Vec::new())?,
+                }
+                is_done = true;
+            } else if first.starts_with('#') {
+                lines.skip_line();
+            } else if let Some(name) = wrapped_name(first) {
+                wrapped.push(name.to_owned());
+                lines.skip_line();
+            } else if first.starts_with("import ") || first.starts_with("from ") {
+                let line = lines.next()?;
+                self.import(line)?;
+            } else if is_done && open.last().is_none_or(|class| indent <= class.indent) {
+                break; // what stands behind the code
+            } else if open.is_empty() && (self.source.is_log || is_heading(first)) {
+                lines.skip_line();
+            } else {
+                return Err(self
+                    .source
+                    .error(start, "this is no FX code: a class, a function or a `wrap(...)` is expected"));
+            }
+        }
+        if !is_done {
+            return Err(self.source.error(0, "there is no FX code: no class and no function"));
+        }
+        self.close(tree, &mut open, 0)
+    }
+
+    /// Finishes the classes that a line of this indentation is not in.
+    fn close(&self, tree: &mut ModuleTree, open: &mut Vec<OpenClass>, indent: usize) -> Result<()> {
+        while let Some(class) = open.pop_if(|class| class.indent >= indent) {
+            Members { source: self.source }.add(tree, class.module, class.mentions, class.nested)?;
+        }
+        Ok(())
+    }
+
+    /// The module of a class that begins.
+    fn open(
+        &self,
+        tree: &mut ModuleTree,
+        root: ModuleId,
+        open: &mut [OpenClass],
+        name: &str,
+        at: usize,
+    ) -> Result<ModuleId> {
+        let Some(parent) = open.last_mut() else {
+            tree.set_type_name(root, name)?;
+            return Ok(root);
+        };
+        let taken: Vec<&str> = parent.nested.iter().map(|(path, _)| path.as_str()).collect();
+        let path = members::path_of_class(tree, parent.module, &parent.mentions, &taken, name);
+        let module = tree
+            .add_module(parent.module, &path, name, NewModule::Graph)
+            .map_err(|error| self.source.located(error, at))?;
+        parent.nested.push((path, module));
+        Ok(module)
+    }
+
+    fn function(
+        &self,
+        tree: &mut ModuleTree,
+        module: ModuleId,
+        header: Option<Line>,
+        indent: usize,
+        lines: &mut Lines<'_, '_>,
+        wrapped: Vec<String>,
+    ) -> Result<Vec<Mention>> {
+        let mut graph = Graph::new(tree.symbols().clone());
+        graph.signature.wrapped = wrapped;
+        tree.set_graph(module, graph)?;
+        let mut function = Function::new(self.source, &self.imports, tree, module);
+        if let Some(line) = header {
+            let text = self.source.text.get(line.start..line.end).unwrap_or_default();
+            // The body may stand on the same line: `def forward(self, x): return x`.
+            let whole = format!("{text}\n    pass");
+            let on_line = !text.trim_end().ends_with(':');
+            let code = if on_line { text } else { &whole };
+            let parsed =
+                ruff_python_parser::parse_module(code).map_err(|error| self.syntax(&error, line.start as isize))?;
+            function.set_base(line.start as isize);
+            if let [Stmt::FunctionDef(definition)] = parsed.into_syntax().body.as_slice() {
+                function.signature(&definition.parameters, definition.returns.as_deref(), definition.name.range())?;
+                let mut index = 0;
+                while on_line && index < definition.body.len() {
+                    index = function.statement(&definition.body, index)?;
+                }
+            } else {
+                return Err(self.source.error(line.start, "this is no function"));
+            }
+        }
+        let mut block = Block::default();
+        let mut body = None;
+        while let Some((start, now)) = lines.peek() {
+            let rest = &self.source.text[start..];
+            let is_comment = rest.starts_with('#');
+            if now <= indent || (!is_comment && body.is_some_and(|body| now < body)) {
+                break;
+            }
+            if rest.starts_with("class ") && class_name(rest.lines().next().unwrap_or_default()).is_some() {
+                break;
+            }
+            let Some(line) = lines.next()? else { break };
+            if !is_comment {
+                body = body.or(Some(now));
+                if Some(now) != body {
+                    return Err(self
+                        .source
+                        .error(start, "a graph has no blocks: the line is indented deeper than those before"));
+                }
+            }
+            block.line(&mut function, line)?;
+        }
+        block.flush(&mut function)?;
+        function.finish()
+    }
+
+    fn import(&mut self, line: Option<Line>) -> Result<()> {
+        let Some(line) = line else { return Ok(()) };
+        let text = self.source.text.get(line.start..line.end).unwrap_or_default();
+        let parsed =
+            ruff_python_parser::parse_module(text).map_err(|error| self.syntax(&error, line.start as isize))?;
+        for statement in &parsed.into_syntax().body {
+            match statement {
+                Stmt::Import(import) => {
+                    for name in &import.names {
+                        if let Some(alias) = &name.asname {
+                            self.imports.names.insert(alias.to_string(), name.name.to_string());
+                        }
+                    }
+                }
+                Stmt::ImportFrom(import) => {
+                    let module = import.module.as_ref().map(|module| module.to_string()).unwrap_or_default();
+                    for name in &import.names {
+                        let whole =
+                            if module.is_empty() { name.name.to_string() } else { format!("{module}.{}", name.name) };
+                        let alias = name.asname.as_ref().unwrap_or(&name.name).to_string();
+                        if alias != whole {
+                            self.imports.names.insert(alias, whole);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn syntax(&self, error: &ruff_python_parser::ParseError, base: isize) -> Error {
+        syntax(self.source, error, base)
+    }
+}
+
+fn syntax(source: &Source<'_>, error: &ruff_python_parser::ParseError, base: isize) -> Error {
+    let at = usize::try_from(base + error.location.start().to_u32() as isize).unwrap_or(0);
+    source.error(at, &error.error.to_string())
+}
+
+/// Lines of one indentation that are parsed together.
+#[derive(Default)]
+struct Block {
+    /// From the line's beginning, indentation included, to the end of the last line.
+    range: Option<(usize, usize, usize)>,
+    /// Where comments begin and end.
+    comments: Vec<(usize, usize)>,
+}
+
+/// So much text is parsed at a time: enough for the parser to work at full speed, and little enough
+/// for its tree to be small beside the graph.
+const BLOCK: usize = 64 * 1024;
+
+impl Block {
+    fn line(&mut self, function: &mut Function<'_, '_>, line: Line) -> Result<()> {
+        let text = &function.source.text;
+        if text.as_bytes().get(line.start) == Some(&b'#') {
+            match self.range {
+                Some(_) => self.comments.push((line.start, line.end)),
+                None => {
+                    let comment = text.get(line.start..line.end).unwrap_or_default();
+                    function.comment(comment);
+                }
+            }
+            return Ok(());
+        }
+        let (start, _, indent) = *self.range.get_or_insert((line.start - line.indent, line.end, line.indent));
+        self.range = Some((start, line.end, indent));
+        match line.end - start >= BLOCK {
+            true => self.flush(function),
+            false => Ok(()),
+        }
+    }
+
+    /// Parses what is there, and runs through its statements.
+    fn flush(&mut self, function: &mut Function<'_, '_>) -> Result<()> {
+        let comments = std::mem::take(&mut self.comments);
+        let source = function.source;
+        let comment_text = |&(start, end): &(usize, usize)| source.text.get(start..end).unwrap_or_default();
+        if let Some((start, end, indent)) = self.range.take() {
+            let text = source.text.get(start..end).unwrap_or_default();
+            const HEAD: &str = "if 1:\n";
+            let head = if indent > 0 { HEAD } else { "" };
+            let base = start as isize - head.len() as isize;
+            let parsed = ruff_python_parser::parse_module(&format!("{head}{text}"))
+                .map_err(|error| syntax(source, &error, base))?;
+            function.set_base(base);
+            let module = parsed.into_syntax();
+            let statements = match module.body.as_slice() {
+                [Stmt::If(block)] if indent > 0 => &block.body[..],
+                statements => statements,
+            };
+            let mut comments = comments.iter().peekable();
+            let mut index = 0;
+            while let Some(statement) = statements.get(index) {
+                let at = function.at(statement);
+                while let Some(comment) = comments.next_if(|&&(start, _)| start < at) {
+                    function.comment(comment_text(comment));
+                }
+                index = function.statement(statements, index)?;
+            }
+            comments.for_each(|comment| function.comment(comment_text(comment)));
+        } else {
+            comments.iter().for_each(|comment| function.comment(comment_text(comment)));
+        }
+        Ok(())
+    }
+}
+
+/// `class NAME(torch.nn.Module):`, whatever the name is.
+fn class_name(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("class ")?;
+    let end = rest.find(['(', ':'])?;
+    (line.trim_end().ends_with(':') && end > 0).then(|| rest[..end].trim())
+}
+
+/// `wrap("name")`, under whichever name `wrap` goes.
+fn wrapped_name(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("torch.fx.").unwrap_or(line);
+    let rest = rest.strip_prefix("_symbolic_trace.").unwrap_or(rest);
+    let name = rest.strip_prefix("wrap(")?.trim_end().strip_suffix(')')?;
+    let quoted = |quote| name.strip_prefix(quote)?.strip_suffix(quote);
+    quoted('"').or_else(|| quoted('\''))
+}
+
+/// What logs and other printers put above code.
+fn is_heading(line: &str) -> bool {
+    line.starts_with("=====")
+        || line.starts_with("TRACED GRAPH")
+        || line.starts_with("ExportedProgram:")
+        || line.trim_end().ends_with(':')
+        || line.trim_end().ends_with("=====")
+}
