@@ -263,13 +263,15 @@ impl Graph {
         Ok(users.iter().all(|&user| self.contains(user)) && self.uses.set_user_order(node.slot() as u32, &slots))
     }
 
-    /// Makes a node that stood for something to come what it is, last in the order; its name stays.
+    /// Makes a call that stood for something to come what it is, last in the order; its name stays. It
+    /// is no output.
     pub(crate) fn fulfil(&mut self, node: NodeId, op: Op, target: &str, args: Args, kwargs: Kwargs) -> Result<()> {
         check_target(target)?;
         self.check_arguments(&args, &kwargs)?;
         let target = self.symbols.intern(target);
         let found = self.node_mut(node)?;
         (found.op, found.target, found.args, found.kwargs) = (op, target, args, kwargs);
+        self.placeholder_count += usize::from(op == Op::Placeholder);
         self.rewire(node);
         self.move_to_end(node)
     }

@@ -365,7 +365,7 @@ impl<'f, 't> Function<'f, 't> {
             if let Some((_, bindings)) = &mut self.pytree {
                 bindings.push(line);
             }
-            return Ok(());
+            return self.flatten(targets);
         }
         let whole = self.value(value, None)?;
         for (position, target) in targets.iter().enumerate() {
@@ -392,6 +392,37 @@ impl<'f, 't> Function<'f, 't> {
                 }
             };
             self.bind(name, made);
+        }
+        Ok(())
+    }
+
+    /// The inputs are what a pytree is flattened to, and no longer the parameters.
+    fn flatten(&mut self, targets: &[Expr]) -> Result<()> {
+        let mut replaced: Vec<NodeId> = self.graph()?.placeholders().collect();
+        for target in targets {
+            let Expr::Name(target) = target else {
+                return Err(self.wrong(target, "only names can be assigned to here"));
+            };
+            let name = target.id.as_str();
+            let key = Name::new(self.tree.symbols(), name);
+            match self.parameters.get(&key) {
+                Some(&node) => {
+                    replaced.retain(|&other| other != node);
+                    self.graph()?.move_to_end(node)?;
+                }
+                None => {
+                    let (args, kwargs) = (Args::new(), Kwargs::new());
+                    let node = self.create(Op::Placeholder, name, args, kwargs, Some(name), target.range)?;
+                    self.names.insert(key, Argument::Node(node));
+                    self.parameters.insert(key, node);
+                }
+            }
+        }
+        for node in replaced {
+            let name = self.graph()?[node].name();
+            self.parameters.remove(&name);
+            self.names.remove(&name);
+            self.graph()?.erase_node(node)?;
         }
         Ok(())
     }
