@@ -23,7 +23,7 @@ TABLE = [1_000, 4_000, 100_000]
 # Every pair of N and 2 N in here is a doubling to look at: 4,000 to 256,000, and on to 400,000.
 SERIES = [4_000, 8_000, 16_000, 32_000, 64_000, 100_000, 128_000, 200_000, 256_000, 400_000]
 MOST_PER_DOUBLING = 2.6
-ROUNDS = 5
+ROUNDS = 10
 
 
 def fxir(program, sizes):

@@ -384,6 +384,23 @@
 /// whole bytes.
 #define FXIR_SIZE_IN_DTYPE_OF_OUTPUT 1
 
+/// The code: torch.fx's `GraphModule.code`. Reads back.
+#define FXIR_TEXT_CODE 0
+
+/// Classes with what is known of each node and where it comes from: `GraphModule.print_readable`.
+/// Reads back.
+#define FXIR_TEXT_READABLE 1
+
+/// As FXIR_TEXT_READABLE, the one function without classes: `Graph.python_code` when verbose. Reads
+/// back.
+#define FXIR_TEXT_VERBOSE_CODE 2
+
+/// One line a node, with users counted: `str(Graph)`.
+#define FXIR_TEXT_GRAPH 3
+
+/// A table: `Graph.print_tabular`.
+#define FXIR_TEXT_TABULAR 4
+
 /// Arguments as they were when they were asked for: positional ones, keyword ones, or the one value
 /// of an attribute or an entry of meta. Nothing that is edited later changes it. Freed with
 /// `fxir_args_free`; everything that is read out of it lives until then.
@@ -719,6 +736,16 @@ typedef int32_t (*fxir_write)(void *user_data, const void *data, size_t length);
 /// gone, with no lock held, on whatever thread that happens; it may call the library. Never called
 /// when the call that was to borrow failed. Must not throw or longjmp.
 typedef void (*fxir_release)(void *user_data, const void *data);
+
+/// What readable text tells besides dtype and sizes, where it is known.
+typedef struct fxir_text_options {
+    /// `sizeof(fxir_text_options)`, set by `fxir_text_options_init`.
+    size_t struct_size;
+    /// 1: strides, `"f32[2, 3][3, 1]"`.
+    int32_t include_stride;
+    /// 1: devices, `"f32[2, 3]cpu"`.
+    int32_t include_device;
+} fxir_text_options;
 
 /// The call did what it says.
 #define FXIR_OK 0
@@ -2059,6 +2086,86 @@ void fxir_tensor_free(struct fxir_tensor *tensor);
 fxir_status fxir_graph_print_tabular(const struct fxir_module *module,
                                      struct fxir_buffer **table,
                                      struct fxir_error **error);
+
+/// Makes `*options` the defaults: neither strides nor devices. Does nothing when it is NULL.
+void fxir_text_options_init(struct fxir_text_options *options);
+
+/// The module as text of one of the forms FXIR_TEXT_*, in UTF-8. `options` may be NULL for the
+/// defaults, and only readable and verbose text looks at them. The caller frees `*text`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (an unknown form; the module has no graph), FXIR_UNSUPPORTED
+/// (newer options). torch.fx: see the forms.
+fxir_status fxir_module_print(const struct fxir_module *module,
+                              int32_t form,
+                              const struct fxir_text_options *options,
+                              struct fxir_buffer **text,
+                              struct fxir_error **error);
+
+/// `fxir_module_print` to a callback, which gets the text in pieces, with no lock held.
+///
+/// Statuses: FXIR_CALLBACK, and those of `fxir_module_print`.
+fxir_status fxir_module_print_to(const struct fxir_module *module,
+                                 int32_t form,
+                                 const struct fxir_text_options *options,
+                                 fxir_write write,
+                                 void *user_data,
+                                 struct fxir_error **error);
+
+/// Reads FX code: a function, or a module class with those nested in it, as torch 1.13 to 2.15 prints
+/// it (`code`, `print_readable`, TORCH_LOGS with prefixes and colours). Of text with several graphs it
+/// is the first. `text` is UTF-8 and has `length` bytes. The caller frees `*module`.
+///
+/// Annotations become the metadata of nodes, `# File:` comments their `stack_trace`. Expressions in
+/// arguments become nodes of their own, named as torch.fx would name them: `relu(x + y)` is a text
+/// too.
+///
+/// `members`, which may be NULL, is a module whose members the new one gets, copied with their
+/// tensors shared. What the text names beyond them becomes a leaf module of the type
+/// "torch.nn.Module" where it is called, else a tensor without bytes if an annotation tells its
+/// metadata, else the value None.
+///
+/// Statuses: FXIR_PARSE (`fxir_error_line` and `_column` say where; the message shows the line with a
+/// caret), FXIR_LIMIT (brackets or operators nest too deep), FXIR_INVALID_UTF8. torch.fx: none.
+fxir_status fxir_module_read_code(const char *text,
+                                  size_t length,
+                                  const struct fxir_module *members,
+                                  struct fxir_module **module,
+                                  struct fxir_error **error);
+
+/// `fxir_module_read_code` of a file.
+///
+/// Statuses: FXIR_IO, and those of `fxir_module_read_code`.
+fxir_status fxir_module_load_code(const char *path,
+                                  const struct fxir_module *members,
+                                  struct fxir_module **module,
+                                  struct fxir_error **error);
+
+/// Appends one statement of FX code to the graph, before its output: "y = torch.relu(x + 1)". Names in
+/// it are those of the graph's nodes. `node`, which may be NULL, gets the node that was made last.
+/// When the call fails, the graph is as it was, but for names that it had given by then.
+///
+/// Statuses: FXIR_PARSE (as `fxir_module_read_code`; a name that no node has is one),
+/// FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: none.
+fxir_status fxir_graph_append_code(struct fxir_module *module,
+                                   const char *statement,
+                                   fxir_node *node,
+                                   struct fxir_error **error);
+
+/// `fxir_replace_pattern` with pattern and replacement as FX code, each a function:
+///
+///     "def pattern(x, y):\n    return torch.relu(x + y)\n"
+///
+/// Where they name members (`self.act(x)`), those of `module` are meant.
+///
+/// Statuses: FXIR_PARSE (the message begins with "pattern: " or "replacement: "), FXIR_INVALID_UTF8,
+/// and those of `fxir_replace_pattern`. torch.fx: `replace_pattern_with_filters`, which traces its
+/// functions.
+fxir_status fxir_replace_pattern_text(struct fxir_module *module,
+                                      const char *pattern,
+                                      const char *replacement,
+                                      const struct fxir_match_options *options,
+                                      struct fxir_matches **matches,
+                                      struct fxir_error **error);
 
 /// The bytes. One NUL follows them, so that text can be used as a C string. Lives until the buffer
 /// is freed; NULL when `buffer` is none.

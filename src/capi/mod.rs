@@ -65,6 +65,8 @@ pub mod tensor;
 
 pub mod print;
 
+pub mod text;
+
 pub mod buffer;
 
 pub mod stream;

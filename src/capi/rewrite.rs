@@ -9,7 +9,7 @@ use super::module::fxir_module;
 use super::module_handle::{self, ModuleHandle};
 use super::status::*;
 use super::tree_cell::Planning;
-use crate::ir::{Error, ErrorKind, ModuleTree, Result};
+use crate::ir::{Error, ErrorKind, ModuleId, ModuleTree, Result};
 use crate::passes::subgraph_matcher::{match_pattern, Binding, MatchFilter, MatchOptions, ModuleMatching, Pattern};
 use crate::passes::subgraph_rewriter::Rewrite;
 use std::ffi::c_void;
@@ -231,27 +231,38 @@ pub unsafe extern "C" fn fxir_replace_pattern(
     error: *mut *mut fxir_error,
 ) -> fxir_status {
     boundary::status(error, || {
-        let matches = Out::optional(matches);
-        let (options, filter) = read(options)?;
-        if options.match_output || !options.remove_overlapping_matches {
-            let message = "a rewrite takes neither `match_output` nor `keep_overlapping_matches`";
-            return Err(Failure::new(FXIR_INVALID_ARGUMENT, message));
-        }
         let module = module_handle::module(module)?;
         let pattern = module_handle::module(pattern)?;
         let replacement = module_handle::module(replacement)?;
-        let (pattern_tree, replacement_tree) = (pattern.snapshot()?, replacement.snapshot()?);
-        let prepared = Pattern::new(&pattern_tree, pattern.id())?;
-        let nodes = PatternNodes::new(&prepared, false);
-        let plan = module.lock_plan()?;
-        let rewrite = search(&module, &plan, &nodes, filter, |filter| {
-            let replacement = (&*replacement_tree, replacement.id());
-            Rewrite::compute(&plan, module.id(), &prepared, replacement, &options, filter)
-        })?;
-        // Else a tree that holds both sides would be copied for the change.
-        drop(prepared);
-        drop((pattern_tree, replacement_tree));
-        let replaced = rewrite.apply(&mut *plan.write()?)?;
-        matches.set_handle(MatchesRecord::replaced(&nodes, module.symbols(), replaced))
+        let pattern = (pattern.snapshot()?, pattern.id());
+        let replacement = (replacement.snapshot()?, replacement.id());
+        replace(module, pattern, replacement, options, matches)
     })
+}
+
+/// What replacing comes to, wherever the two sides are from.
+pub(super) unsafe fn replace(
+    module: ModuleHandle,
+    pattern: (Arc<ModuleTree>, ModuleId),
+    replacement: (Arc<ModuleTree>, ModuleId),
+    options: *const fxir_match_options,
+    matches: *mut *mut fxir_matches,
+) -> Outcome<()> {
+    let matches = Out::optional(matches);
+    let (options, filter) = read(options)?;
+    if options.match_output || !options.remove_overlapping_matches {
+        let message = "a rewrite takes neither `match_output` nor `keep_overlapping_matches`";
+        return Err(Failure::new(FXIR_INVALID_ARGUMENT, message));
+    }
+    let prepared = Pattern::new(&pattern.0, pattern.1)?;
+    let nodes = PatternNodes::new(&prepared, false);
+    let plan = module.lock_plan()?;
+    let rewrite = search(&module, &plan, &nodes, filter, |filter| {
+        Rewrite::compute(&plan, module.id(), &prepared, (&*replacement.0, replacement.1), &options, filter)
+    })?;
+    // Else a tree that holds both sides would be copied for the change.
+    drop(prepared);
+    drop((pattern, replacement));
+    let replaced = rewrite.apply(&mut *plan.write()?)?;
+    matches.set_handle(MatchesRecord::replaced(&nodes, module.symbols(), replaced))
 }

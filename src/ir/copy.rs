@@ -89,7 +89,9 @@ impl Graph {
         let at = self.id_of(next).map_or(At::Default, At::Before);
         let mut copied = Vec::new();
         let result = self.copy_nodes(at, from, map, &mut copied);
-        if result.is_err() {
+        if result.is_ok() {
+            self.signature.wrap_also(&from.signature);
+        } else {
             for &node in copied.iter().rev() {
                 self.uses.clear_inputs(node.slot() as u32);
             }

@@ -46,6 +46,17 @@ pub struct Signature {
     pub wrapped: Vec<String>,
 }
 
+impl Signature {
+    /// Takes over what another graph's code calls by bare names.
+    pub(crate) fn wrap_also(&mut self, other: &Signature) {
+        for name in &other.wrapped {
+            if !self.wrapped.contains(name) {
+                self.wrapped.push(name.clone());
+            }
+        }
+    }
+}
+
 /// Where a new node goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {

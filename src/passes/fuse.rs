@@ -137,6 +137,7 @@ impl Region {
     /// The region as a graph of its own.
     fn copy(&self, graph: &Graph, as_tuple: bool) -> Result<Graph> {
         let mut copy = Graph::new(graph.symbols().clone());
+        copy.signature.wrap_also(&graph.signature);
         let mut stands_for: Vec<Option<NodeId>> = vec![None; graph.slot_count()];
         for &input in &self.inputs {
             let found = &graph[input];

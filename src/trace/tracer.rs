@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn operations_become_nodes_and_nothing_returned_is_none() {
         let (tracer, x) = tracer(Vec::new());
-        let y = tracer.record(call("torch.relu", &[x.clone()])).unwrap();
+        let y = tracer.record(call("torch.relu", std::slice::from_ref(&x))).unwrap();
         tracer.record(call("torch.add", &[x, y])).unwrap();
         let other = tracer.clone();
         let tree = tracer.finish().unwrap();
@@ -187,7 +187,7 @@ mod tests {
             _ => Err(Error::new(ErrorKind::Unsupported, "no")),
         });
         let (tracer, y) = tracer(vec![foreign]);
-        assert_eq!(tracer.record(call("torch.foreign", &[y.clone()])).unwrap_err().kind, ErrorKind::StaleNode);
+        assert_eq!(tracer.record(call("torch.foreign", std::slice::from_ref(&y))).unwrap_err().kind, ErrorKind::StaleNode);
         assert_eq!(tracer.record(call("torch.relu", &[y])).unwrap_err().kind, ErrorKind::Unsupported);
         assert_eq!(targets(&tracer.finish().unwrap()), ["x", "output"]);
         drop(other);

@@ -36,6 +36,7 @@ typedef struct fixture {
     fxir_fuse_options fuse_options;
     fxir_dead_code_options dead_code_options;
     fxir_serialize_options serialize_options;
+    fxir_text_options text_options;
     const char *json, *file;
     size_t json_length, file_length;
     uint64_t outputs[MOST][64];
@@ -44,6 +45,7 @@ typedef struct fixture {
 static const int64_t shape[2] = {2, 2}, strides[2] = {2, 1};
 static const float numbers[4] = {1, 2, 3, 4};
 static int dummy;
+static const char code[] = "def forward(x):\n    return h(x)\n", pattern_code[] = "def forward(x):\n    return f(x)\n";
 static char *json, *file;
 static size_t json_length, file_length;
 
@@ -79,6 +81,7 @@ static void set_up(fixture *f) {
     fxir_fuse_options_init(&f->fuse_options);
     fxir_dead_code_options_init(&f->dead_code_options);
     fxir_serialize_options_init(&f->serialize_options);
+    fxir_text_options_init(&f->text_options);
 
     OK(fxir_tensor_copy(FXIR_DTYPE_FLOAT32, shape, 2, numbers, sizeof numbers, &f->tensor, E));
     f->module = new_module();
@@ -287,6 +290,9 @@ static void *default_of(fixture *f, word *word, size_t index) {
     if (!strcmp(text, "fuse_options")) return &f->fuse_options;
     if (!strcmp(text, "dead_code_options")) return &f->dead_code_options;
     if (!strcmp(text, "serialize_options")) return &f->serialize_options;
+    if (!strcmp(text, "text_options")) return &f->text_options;
+    if (!strcmp(text, "code")) return (void *)(uintptr_t)code;
+    if (!strcmp(text, "pattern_code")) return (void *)(uintptr_t)pattern_code;
     fprintf(stderr, "what is %s?\n", text);
     exit(1);
 }
@@ -503,6 +509,7 @@ int main(void) {
     fxir_buffer_free(buffer);
     OK(fxir_module_save_json(f.module, "handles.json", "handles.safetensors", NULL, E));
     file = check_read_file("handles.safetensors", &file_length);
+    check_write_file("handles.py", code, strlen(code));
     CHECK(all_live(&f, ""));
     tear_down(&f);
     for (i = 0; i < ROWS; i++) test_row(&rows[i]);

@@ -5,6 +5,7 @@
 
 mod json;
 mod names;
+mod recorded;
 mod serialize;
 mod text;
 
@@ -51,6 +52,7 @@ fn conformance() {
         names::run(&folder, &mut report);
         serialize::run(&folder, &mut report);
         text::run(&folder, &mut report);
+        recorded::run(&folder, &mut report);
     }
     for (name, suite) in &report.suites {
         println!("{name}: {} of {}", suite.total - suite.failures.len(), suite.total);

@@ -215,7 +215,7 @@ fn calls_of_modules_are_checked() {
         ("{}", r#"{"a":{"shape":"[4]","more":1}}"#, leaf(relu), "weight `a`: `more`: a weight has no such key"),
         (&format!(r#"{{"m":{inner},"m":{inner}}}"#), "{}", leaf(relu), "module `m` is given twice"),
         (
-            &format!(r#"{{"m":{}}}"#, inner.replacen("{}", &format!(r#"{{"v":{{}}}}"#), 1)),
+            &format!(r#"{{"m":{}}}"#, inner.replacen("{}", r#"{"v":{}}"#, 1)),
             "{}",
             leaf(relu),
             "module `m`, in it `v`",

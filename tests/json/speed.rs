@@ -73,7 +73,8 @@ fn speed() {
 /// Twice as much must not take much more than twice as long, whatever the shape.
 #[test]
 fn every_shape_is_read_in_linear_time() {
-    let shapes: [(&str, fn(usize) -> String); 4] = [
+    type Shape = fn(usize) -> String;
+    let shapes: [(&str, Shape); 4] = [
         ("long", |count| long_net(count, "")),
         ("wide, users against the order", wide_net),
         ("one call with many arguments", |count| one_call(&format!("[{}]", vec!["1"; count * 20].join(",")))),

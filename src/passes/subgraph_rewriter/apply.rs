@@ -35,6 +35,7 @@ pub(super) fn apply(
     starts.push(rewriter.nodes.len());
     let Rewriter { latest, wide, nodes, out_of_order, .. } = rewriter;
     wide.finish(graph, &latest)?;
+    graph.signature.wrap_also(&replacement.signature);
     let mut matches = matches;
     revive_placeholders(graph, &mut matches, &pattern, &latest);
     if out_of_order {

@@ -1,7 +1,9 @@
 //! A replacement, checked once and written in the strings of the graph that it goes into.
 
 use crate::ir::lint::lint_graph;
-use crate::ir::{Args, Argument, Error, ErrorKind, Graph, Kwargs, Meta, NodeId, Op, Result, Symbol, Symbols};
+use crate::ir::{
+    Args, Argument, Error, ErrorKind, Graph, Kwargs, Meta, NodeId, Op, Result, Signature, Symbol, Symbols,
+};
 
 /// What is copied in the place of each match.
 #[derive(Debug)]
@@ -13,6 +15,8 @@ pub(super) struct Replacement {
     /// What it returns: the output's argument, or the items of the list or tuple that it is.
     pub(super) returned: Vec<Argument>,
     pub(super) slot_count: usize,
+    /// What its code calls by bare names.
+    pub(super) signature: Signature,
 }
 
 /// A node to be copied. Nodes in its arguments are those of the replacement.
@@ -44,6 +48,7 @@ impl Replacement {
             nodes: Vec::new(),
             returned: Vec::new(),
             slot_count: graph.slot_count(),
+            signature: graph.signature.clone(),
         };
         for node in graph.nodes() {
             let found = &graph[node];

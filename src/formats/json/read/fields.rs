@@ -10,6 +10,9 @@ use crate::formats::json::is_per_tensor;
 use crate::ir::tensor::Quantization;
 use crate::ir::{Argument, Dim, Dtype, Symbols, TensorMeta, Value};
 
+/// Entries of lowering information, by key.
+pub(super) type Lowering<'a> = Vec<(&'a str, Argument)>;
+
 /// The keys as they came; strings as spelled.
 #[derive(Default)]
 pub(super) struct Fields<'a> {
@@ -88,7 +91,7 @@ impl<'a> Fields<'a> {
     pub(super) fn from_entries(
         entries: Vec<(&'a str, Argument)>,
         symbols: &'a Symbols,
-    ) -> Result<(Fields<'a>, Vec<(&'a str, Argument)>), String> {
+    ) -> Result<(Fields<'a>, Lowering<'a>), String> {
         let mut fields = Fields::default();
         let mut others = Vec::new();
         for (key, value) in entries {

@@ -7,6 +7,7 @@ use crate::formats::python::pytree::Pytree;
 use crate::formats::python::repr::write_repr;
 use crate::formats::python::stack_trace;
 use crate::ir::{Argument, Graph, ModuleId, ModuleTree, NodeId, Op, Result};
+use rustc_hash::FxHashSet;
 
 /// What is printed besides the operations.
 #[derive(Clone, Copy)]
@@ -56,17 +57,17 @@ impl Class<'_> {
 
     /// The method. Torch puts blank lines before it where it stands alone.
     pub(super) fn function(&self, out: &mut String, graph: &Graph, indent: usize, alone: bool) {
-        let signature = &graph.signature;
+        let wrapped = wrapped(graph);
         if alone {
             out.push('\n');
         }
-        for name in &signature.wrapped {
+        for name in &wrapped {
             push_spaces(out, indent);
             out.push_str("torch.fx._symbolic_trace.wrap(\"");
             out.push_str(name);
             out.push_str("\")\n");
         }
-        match (signature.wrapped.is_empty(), alone) {
+        match (wrapped.is_empty(), alone) {
             (true, true) => out.push_str("\n\n"),
             (true, false) => {}
             (false, _) => {
@@ -192,6 +193,15 @@ impl Class<'_> {
         }
         push_spaces(out, indent);
     }
+}
+
+/// The declared names that nodes call, in order of their first call.
+fn wrapped(graph: &Graph) -> Vec<&str> {
+    let mut declared: FxHashSet<&str> = graph.signature.wrapped.iter().map(String::as_str).collect();
+    if declared.is_empty() {
+        return Vec::new();
+    }
+    graph.nodes_of(Op::CallFunction).filter_map(|node| declared.take(graph.target(node))).collect()
 }
 
 fn push_spaces(out: &mut String, count: usize) {

@@ -264,7 +264,7 @@ impl Function<'_, '_> {
                 _ => return None,
             }
         };
-        if root == "self" || self.is_bound(root) {
+        if root == "self" || self.is_variable(root) {
             return None;
         }
         let mut whole = match self.imports.names.get(root) {

@@ -9,7 +9,8 @@ use crate::ir::{Args, Argument, At, Error, Graph, Kwargs, ModuleId, ModuleTree, 
 use crate::ir::{Result, Symbol, Value};
 use ruff_python_ast::{Expr, Parameter, Parameters, Stmt};
 use ruff_text_size::{Ranged, TextRange};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// A member that a node names, as far as the text tells.
@@ -43,6 +44,8 @@ pub(super) struct Function<'f, 't> {
     trace_key: Symbol,
     values: FxHashMap<String, Option<Arc<Value>>>,
     pytree: Option<(String, Vec<String>)>,
+    /// All names that statements of the text bind, once somebody asks.
+    assigned: OnceCell<FxHashSet<&'f str>>,
     /// Where the parsed text begins in the source, less where it begins in what was parsed.
     base: isize,
 }
@@ -68,6 +71,7 @@ impl<'f, 't> Function<'f, 't> {
             trace_key,
             values: FxHashMap::default(),
             pytree: None,
+            assigned: OnceCell::new(),
             base: 0,
         }
     }
@@ -235,6 +239,14 @@ impl<'f, 't> Function<'f, 't> {
     /// Whether a name is bound to a node, or a parameter.
     pub(super) fn is_bound(&self, name: &str) -> bool {
         Name::find(self.tree.symbols(), name).is_some_and(|key| self.names.contains_key(&key))
+    }
+
+    /// Whether a name is bound to a node, or will be: only then is `name.f(x)` a call of a method.
+    pub(super) fn is_variable(&self, name: &str) -> bool {
+        const GLOBALS: [&str; 3] = ["torch", "operator", "math"];
+        self.is_bound(name)
+            || (!GLOBALS.contains(&name)
+                && self.assigned.get_or_init(|| assigned_names(&self.source.text)).contains(name))
     }
 
     fn bind(&mut self, name: &str, value: Argument) {
@@ -450,22 +462,33 @@ impl<'f, 't> Function<'f, 't> {
     }
 
     /// The text is at its end: every name that was used must be bound by now.
-    pub(super) fn finish(mut self) -> Result<Vec<Mention>> {
+    pub(super) fn bound(self) -> Result<Vec<Mention>> {
         let first = self.awaited.iter().min_by_key(|(_, (_, at))| *at);
         if let Some((name, (_, at))) = first {
             let message = format!("the name `{}` is not defined", name.text(self.tree.symbols()));
             return Err(self.source.error(*at, &message));
         }
-        if self.graph()?.output_node().is_none() {
-            self.graph()?.create_node(
-                At::Default,
-                Op::Output,
-                "output",
-                Args::from_iter([Argument::None]),
-                Kwargs::new(),
-                None,
-            )?;
-        }
         Ok(self.mentions)
     }
+
+    /// The function is at its end; one that returns nothing returns None.
+    pub(super) fn finish(mut self) -> Result<Vec<Mention>> {
+        let graph = self.graph()?;
+        if graph.output_node().is_none() {
+            graph.output(Argument::None)?;
+        }
+        self.bound()
+    }
+}
+
+/// The names that stand before a `=` or a `:` at the beginning of a statement.
+fn assigned_names(text: &str) -> FxHashSet<&str> {
+    let statements = text.lines().flat_map(|line| line.split(';'));
+    let name = |statement: &'_ str| -> Option<usize> {
+        let end = statement.find(|c: char| !(c.is_alphanumeric() || c == '_'))?;
+        let rest = statement[end..].trim_start();
+        let is_bound = rest.starts_with(':') || (rest.starts_with('=') && !rest.starts_with("=="));
+        (end > 0 && is_bound).then_some(end)
+    };
+    statements.map(str::trim_start).filter_map(|statement| name(statement).map(|end| &statement[..end])).collect()
 }

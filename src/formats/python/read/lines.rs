@@ -82,9 +82,7 @@ impl<'s, 't> Lines<'s, 't> {
                 CLOSE => {
                     chain -= chains[open.min(MAX_BRACKETS)].min(chain);
                     chains[open] = 0;
-                    if open > 0 {
-                        open -= 1;
-                    }
+                    open = open.saturating_sub(1);
                     // What follows a bracket goes on with what was before it: `f(x)(y)`.
                     chains[open] += 1;
                     chain += 1;

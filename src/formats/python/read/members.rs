@@ -2,7 +2,7 @@
 
 use super::function::Mention;
 use super::source::Source;
-use crate::ir::{Argument, Attribute, ModuleId, ModuleTree, NewModule, Result, Tensor, TensorKind, Value};
+use crate::ir::{Argument, Attribute, Member, ModuleId, ModuleTree, NewModule, Result, Tensor, TensorKind, Value};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -11,30 +11,36 @@ const UNKNOWN_TYPE: &str = "torch.nn.Module";
 
 pub(super) struct Members<'s, 't> {
     pub(super) source: &'s Source<'t>,
+    /// A module whose members those of the text are, if it has them.
+    pub(super) like: Option<(&'s ModuleTree, ModuleId)>,
 }
 
 impl Members<'_, '_> {
     /// Adds what a graph names and its module does not have: what is called as leaf modules, what is
     /// read as tensors without bytes.
-    pub(super) fn add(
-        &self,
-        tree: &mut ModuleTree,
-        module: ModuleId,
-        mentions: Vec<Mention>,
-        nested: Vec<(String, ModuleId)>,
-    ) -> Result<()> {
-        drop(nested);
+    pub(super) fn add(&self, tree: &mut ModuleTree, module: ModuleId, mentions: Vec<Mention>) -> Result<()> {
         let mut seen = FxHashSet::default();
         // Modules first: a tensor may lie in one that is called too.
         let (called, read): (Vec<Mention>, Vec<Mention>) = mentions.into_iter().partition(|mention| mention.is_called);
         for mention in called {
             if seen.insert(mention.path.clone()) && tree.resolve(module, &mention.path).is_none() {
-                tree.add_module(module, &mention.path, UNKNOWN_TYPE, NewModule::Leaf)
-                    .map_err(|error| self.source.located(error, mention.at))?;
+                let made = match self.known(&mention.path) {
+                    Some((from, Member::Module(known))) => from
+                        .copy_out(known, tree.symbols())
+                        .and_then(|fragment| tree.attach(module, &mention.path, fragment)),
+                    _ => tree.add_module(module, &mention.path, UNKNOWN_TYPE, NewModule::Leaf),
+                };
+                made.map_err(|error| self.source.located(error, mention.at))?;
             }
         }
         for mention in read {
             if !seen.insert(mention.path.clone()) || tree.resolve(module, &mention.path).is_some() {
+                continue;
+            }
+            if let Some((from, Member::Attribute(known))) = self.known(&mention.path) {
+                let known = known.transfer(from.symbols(), tree.symbols())?;
+                tree.set_attribute(module, &mention.path, known)
+                    .map_err(|error| self.source.located(error, mention.at))?;
                 continue;
             }
             let value = tree.graph(module)?[mention.node].value().cloned();
@@ -50,6 +56,11 @@ impl Members<'_, '_> {
                 .map_err(|error| self.source.located(error, mention.at))?;
         }
         Ok(())
+    }
+
+    fn known(&self, path: &str) -> Option<(&ModuleTree, Member<'_>)> {
+        let (tree, module) = self.like?;
+        Some((tree, tree.resolve(module, path)?))
     }
 }
 

@@ -25,9 +25,15 @@ use source::Source;
 /// A text that is not such code is [`ErrorKind::Parse`](crate::ir::ErrorKind::Parse) with line, column
 /// and the line itself; one that nests too deep is [`ErrorKind::Limit`](crate::ir::ErrorKind::Limit).
 pub fn read_code(text: &str) -> Result<ModuleTree> {
+    read_code_like(text, None)
+}
+
+/// The same; members that the text names are those of `like` where it has them, and are copied.
+pub fn read_code_like(text: &str, like: Option<(&ModuleTree, ModuleId)>) -> Result<ModuleTree> {
     let mut tree = ModuleTree::new("GraphModule");
     let root = tree.root();
-    read_into(&mut tree, root, text)?;
+    let source = Source::new(text);
+    Reader { source: &source, imports: Imports::default(), like }.run(&mut tree, root)?;
     Ok(tree)
 }
 
@@ -35,17 +41,38 @@ pub fn read_code(text: &str) -> Result<ModuleTree> {
 /// the text cannot tell. When it fails the module may have changed: give it a copy.
 pub fn read_into(tree: &mut ModuleTree, module: ModuleId, text: &str) -> Result<()> {
     let source = Source::new(text);
-    Reader { source: &source, imports: Imports::default() }.run(tree, module)
+    Reader { source: &source, imports: Imports::default(), like: None }.run(tree, module)
 }
 
 /// Appends one statement to a graph, before its output; names are those of its nodes. Returns the
-/// node that it made last.
+/// node that it made last. When it fails, the graph has the nodes that it had.
 pub fn append_statement(tree: &mut ModuleTree, module: ModuleId, text: &str) -> Result<NodeId> {
+    let graph = tree.graph_mut(module)?;
+    let (before, output) = (graph.last(), graph.output_node());
+    let appended = append(tree, module, text);
+    let graph = tree.graph_mut(module)?;
+    let first = match before {
+        Some(before) => graph.next(before),
+        None => graph.first(),
+    };
+    let made: Vec<NodeId> = std::iter::successors(first, |&node| graph.next(node)).collect();
+    let error = match (appended, made.last()) {
+        (Ok(()), Some(&last)) => {
+            if let Some(output) = output {
+                graph.move_to_end(output)?;
+            }
+            return Ok(last);
+        }
+        (Ok(()), None) => Source::new(text).error(0, "the statement makes no node"),
+        (Err(error), _) => error,
+    };
+    graph.erase_unused(made.into_iter())?;
+    Err(error)
+}
+
+fn append(tree: &mut ModuleTree, module: ModuleId, text: &str) -> Result<()> {
     let source = Source::new(text);
     let imports = Imports::default();
-    let graph = tree.graph_mut(module)?;
-    let output = graph.output_node();
-    let before = graph.last();
     let mut function = Function::new(&source, &imports, tree, module);
     function.resume()?;
     let mut block = Block::default();
@@ -54,20 +81,14 @@ pub fn append_statement(tree: &mut ModuleTree, module: ModuleId, text: &str) -> 
         block.line(&mut function, line)?;
     }
     block.flush(&mut function)?;
-    let mentions = function.finish()?;
-    Members { source: &source }.add(tree, module, mentions, Vec::new())?;
-    let graph = tree.graph_mut(module)?;
-    let made = graph.last().filter(|&last| Some(last) != before);
-    let made = made.ok_or_else(|| source.error(0, "the statement makes no node"))?;
-    if let Some(output) = output {
-        graph.move_to_end(output)?;
-    }
-    Ok(made)
+    let mentions = function.bound()?;
+    Members { source: &source, like: None }.add(tree, module, mentions)
 }
 
 struct Reader<'s, 't> {
     source: &'s Source<'t>,
     imports: Imports,
+    like: Option<(&'s ModuleTree, ModuleId)>,
 }
 
 /// A class that is open: what its lines are indented by, and what is known of it so far.
@@ -80,7 +101,7 @@ struct OpenClass {
     has_function: bool,
 }
 
-impl Reader<'_, '_> {
+impl<'t> Reader<'_, 't> {
     fn run(mut self, tree: &mut ModuleTree, root: ModuleId) -> Result<()> {
         let mut open: Vec<OpenClass> = Vec::new();
         let mut wrapped: Vec<String> = Vec::new();
@@ -118,7 +139,7 @@ impl Reader<'_, '_> {
                 let mentions = self.function(tree, module, header, indent, &mut lines, std::mem::take(&mut wrapped))?;
                 match open.last_mut() {
                     Some(class) => class.mentions = mentions,
-                    None => Members { source: self.source }.add(tree, module, mentions, Vec::new())?,
+                    None => self.members().add(tree, module, mentions)?,
                 }
                 is_done = true;
             } else if first.starts_with('#') {
@@ -148,9 +169,15 @@ impl Reader<'_, '_> {
     /// Finishes the classes that a line of this indentation is not in.
     fn close(&self, tree: &mut ModuleTree, open: &mut Vec<OpenClass>, indent: usize) -> Result<()> {
         while let Some(class) = open.pop_if(|class| class.indent >= indent) {
-            Members { source: self.source }.add(tree, class.module, class.mentions, class.nested)?;
+            // Only the outermost class is the module that is known.
+            let like = self.like.filter(|_| open.is_empty());
+            Members { source: self.source, like }.add(tree, class.module, class.mentions)?;
         }
         Ok(())
+    }
+
+    fn members(&self) -> Members<'_, 't> {
+        Members { source: self.source, like: self.like }
     }
 
     /// The module of a class that begins.
