@@ -187,7 +187,10 @@ mod tests {
             _ => Err(Error::new(ErrorKind::Unsupported, "no")),
         });
         let (tracer, y) = tracer(vec![foreign]);
-        assert_eq!(tracer.record(call("torch.foreign", std::slice::from_ref(&y))).unwrap_err().kind, ErrorKind::StaleNode);
+        assert_eq!(
+            tracer.record(call("torch.foreign", std::slice::from_ref(&y))).unwrap_err().kind,
+            ErrorKind::StaleNode
+        );
         assert_eq!(tracer.record(call("torch.relu", &[y])).unwrap_err().kind, ErrorKind::Unsupported);
         assert_eq!(targets(&tracer.finish().unwrap()), ["x", "output"]);
         drop(other);

@@ -214,12 +214,7 @@ fn calls_of_modules_are_checked() {
         ("{}", r#"{"a":{"shape":"[4]"}}"#, leaf(relu), "weight `a`: the key `dtype` is missing"),
         ("{}", r#"{"a":{"shape":"[4]","more":1}}"#, leaf(relu), "weight `a`: `more`: a weight has no such key"),
         (&format!(r#"{{"m":{inner},"m":{inner}}}"#), "{}", leaf(relu), "module `m` is given twice"),
-        (
-            &format!(r#"{{"m":{}}}"#, inner.replacen("{}", r#"{"v":{}}"#, 1)),
-            "{}",
-            leaf(relu),
-            "module `m`, in it `v`",
-        ),
+        (&format!(r#"{{"m":{}}}"#, inner.replacen("{}", r#"{"v":{}}"#, 1)), "{}", leaf(relu), "module `m`, in it `v`"),
         (
             &format!(r#"{{"m":{}}}"#, net_with("{}", &format!(r#"{{"w":{weight}}}"#), "", "x")),
             "{}",

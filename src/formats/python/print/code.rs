@@ -148,7 +148,7 @@ impl Class<'_> {
 
     fn body(&self, out: &mut String, graph: &Graph, indent: usize) {
         let clears = Clears::new(graph);
-        let statement = Statement { graph, style: self.style };
+        let statement = Statement::new(graph, self.style);
         let mut trace = None;
         let mut is_first = true;
         for node in graph.nodes() {

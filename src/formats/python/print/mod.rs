@@ -49,6 +49,6 @@ pub fn verbose_code(tree: &ModuleTree, module: ModuleId, options: ReadableOption
 pub fn statement(graph: &Graph, node: NodeId) -> Result<String> {
     graph.get(node)?;
     let mut out = String::new();
-    Statement { graph, style: Style::plain() }.write(&mut out, node);
+    Statement::new(graph, Style::plain()).write(&mut out, node);
     Ok(out)
 }

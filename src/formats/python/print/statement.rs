@@ -7,15 +7,23 @@ use crate::formats::python::operators::{spelling, Spelling};
 use crate::formats::python::pytree::Pytree;
 use crate::formats::python::repr::{str_repr, write_repr};
 use crate::ir::tensor_meta::Scalar;
-use crate::ir::{Argument, Graph, NodeId, Op, Symbol, Value};
+use crate::ir::{Argument, Graph, Name, NodeId, Op, Symbol, Value};
+use rustc_hash::FxHashSet;
+use std::cell::OnceCell;
 use std::fmt::Write;
 
 pub(super) struct Statement<'g> {
-    pub(super) graph: &'g Graph,
-    pub(super) style: Style,
+    graph: &'g Graph,
+    style: Style,
+    /// The names of all nodes, once a function that is not torch's is called.
+    names: OnceCell<FxHashSet<Name>>,
 }
 
-impl Statement<'_> {
+impl<'g> Statement<'g> {
+    pub(super) fn new(graph: &'g Graph, style: Style) -> Self {
+        Statement { graph, style, names: OnceCell::new() }
+    }
+
     /// Appends the statement; a placeholder whose name is that of the parameter has none.
     pub(super) fn write(&self, out: &mut String, node: NodeId) -> bool {
         let graph = self.graph;
@@ -114,11 +122,30 @@ impl Statement<'_> {
                         self.member(out, x, self.graph.text(*name));
                     }
                     _ => {
-                        write_function(out, target);
+                        self.callee(out, target);
                         self.call(out, args, kwargs);
                     }
                 }
             }
+        }
+    }
+
+    /// A function by the name under which code has it. Where a node has the name that it begins with, the
+    /// function is looked up beside it.
+    fn callee(&self, out: &mut String, target: &str) {
+        let start = out.len();
+        write_function(out, target);
+        let root = out[start..].split('.').next().unwrap_or_default();
+        if root == "torch" || root.contains('(') {
+            return;
+        }
+        let names = || self.graph.nodes().map(|node| self.graph[node].name()).collect();
+        let is_taken =
+            Name::find(self.graph.symbols(), root).is_some_and(|name| self.names.get_or_init(names).contains(&name));
+        if is_taken {
+            let end = start + root.len();
+            out.insert_str(end, "\"]");
+            out.insert_str(start, "globals()[\"");
         }
     }
 

@@ -254,6 +254,7 @@ impl Function<'_, '_> {
     fn global(&self, expression: &Expr) -> Option<String> {
         let mut parts: Vec<&str> = Vec::new();
         let mut at = expression;
+        let mut is_hidden = false;
         let root = loop {
             match at {
                 Expr::Attribute(attribute) => {
@@ -261,11 +262,29 @@ impl Function<'_, '_> {
                     at = &attribute.value;
                 }
                 Expr::Name(name) => break name.id.as_str(),
+                // A global whose name a variable has: `globals()["name"]`.
+                Expr::Subscript(subscript) => match (&*subscript.value, &*subscript.slice) {
+                    (Expr::Call(call), Expr::StringLiteral(root)) if is_name(&call.func, "globals") => {
+                        is_hidden = true;
+                        break root.value.to_str();
+                    }
+                    _ => return None,
+                },
                 _ => return None,
             }
         };
-        if root == "self" || self.is_variable(root) {
+        if !is_hidden && (matches!(root, "self" | "inf" | "nan" | "Ellipsis") || self.is_variable(root)) {
             return None;
+        }
+        // `torch.float32.name` is of a literal.
+        const NAMESPACES: [&str; 7] = ["ops", "nn", "_C", "fft", "linalg", "special", "sparse"];
+        if let [.., second] = parts[1.min(parts.len())..] {
+            if root == "torch" && !NAMESPACES.contains(&second) {
+                let literal = parse_literal(&format!("torch.{second}"), self.tree.symbols());
+                if literal.is_some() {
+                    return None;
+                }
+            }
         }
         let mut whole = match self.imports.names.get(root) {
             Some(imported) => imported.clone(),
@@ -404,7 +423,8 @@ impl Function<'_, '_> {
                     }
                 },
                 Number::Float(value) => Some(Argument::Float(-value)),
-                Number::Complex { real, imag } => Some(Argument::Complex(Box::new([-real, -imag]))),
+                // What Python prints as `-5j` has 0.0 for its real part, not -0.0.
+                Number::Complex { real, imag } => Some(Argument::Complex(Box::new([*real, -imag]))),
             },
             Expr::Name(name) if name.id == "inf" && !self.is_bound("inf") => Some(Argument::Float(f64::NEG_INFINITY)),
             Expr::Name(name) if name.id == "nan" && !self.is_bound("nan") => Some(Argument::Float(-f64::NAN)),
@@ -440,5 +460,9 @@ fn real(expression: &Expr) -> Option<f64> {
 }
 
 fn is_getattr(function: &Expr) -> bool {
-    matches!(function, Expr::Name(name) if name.id == "getattr")
+    is_name(function, "getattr")
+}
+
+fn is_name(expression: &Expr, text: &str) -> bool {
+    matches!(expression, Expr::Name(name) if name.id == text)
 }

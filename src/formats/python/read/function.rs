@@ -44,7 +44,9 @@ pub(super) struct Function<'f, 't> {
     trace_key: Symbol,
     values: FxHashMap<String, Option<Arc<Value>>>,
     pytree: Option<(String, Vec<String>)>,
-    /// All names that statements of the text bind, once somebody asks.
+    /// Where the function begins in the source.
+    start: usize,
+    /// All names that statements of the function bind, once somebody asks.
     assigned: OnceCell<FxHashSet<&'f str>>,
     /// Where the parsed text begins in the source, less where it begins in what was parsed.
     base: isize,
@@ -71,6 +73,7 @@ impl<'f, 't> Function<'f, 't> {
             trace_key,
             values: FxHashMap::default(),
             pytree: None,
+            start: 0,
             assigned: OnceCell::new(),
             base: 0,
         }
@@ -81,6 +84,11 @@ impl<'f, 't> Function<'f, 't> {
         let graph = self.tree.graph(self.module)?;
         self.names = graph.nodes().map(|node| (graph[node].name(), Argument::Node(node))).collect();
         Ok(())
+    }
+
+    /// Says where in the source its `def` stands.
+    pub(super) fn begin(&mut self, start: usize) {
+        self.start = start;
     }
 
     pub(super) fn set_base(&mut self, base: isize) {
@@ -246,7 +254,7 @@ impl<'f, 't> Function<'f, 't> {
         const GLOBALS: [&str; 3] = ["torch", "operator", "math"];
         self.is_bound(name)
             || (!GLOBALS.contains(&name)
-                && self.assigned.get_or_init(|| assigned_names(&self.source.text)).contains(name))
+                && self.assigned.get_or_init(|| assigned_names(&self.source.text, self.start)).contains(name))
     }
 
     fn bind(&mut self, name: &str, value: Argument) {
@@ -481,14 +489,18 @@ impl<'f, 't> Function<'f, 't> {
     }
 }
 
-/// The names that stand before a `=` or a `:` at the beginning of a statement.
-fn assigned_names(text: &str) -> FxHashSet<&str> {
-    let statements = text.lines().flat_map(|line| line.split(';'));
-    let name = |statement: &'_ str| -> Option<usize> {
+/// The names that stand before a `=` or a `:` at the beginning of a statement, from the line at `start`
+/// to the next function or class.
+fn assigned_names(text: &str, start: usize) -> FxHashSet<&str> {
+    let mut lines = text.get(start..).unwrap_or_default().lines().map(str::trim_start);
+    let header = lines.next();
+    let body = lines.take_while(|line| !line.starts_with("def ") && !line.starts_with("class "));
+    let name = |statement: &str| -> Option<usize> {
         let end = statement.find(|c: char| !(c.is_alphanumeric() || c == '_'))?;
         let rest = statement[end..].trim_start();
         let is_bound = rest.starts_with(':') || (rest.starts_with('=') && !rest.starts_with("=="));
         (end > 0 && is_bound).then_some(end)
     };
-    statements.map(str::trim_start).filter_map(|statement| name(statement).map(|end| &statement[..end])).collect()
+    let statements = header.into_iter().chain(body).flat_map(|line| line.split(';')).map(str::trim_start);
+    statements.filter_map(|statement| name(statement).map(|end| &statement[..end])).collect()
 }

@@ -223,6 +223,7 @@ impl<'t> Reader<'_, 't> {
             let code = if on_line { text } else { &whole };
             let parsed =
                 ruff_python_parser::parse_module(code).map_err(|error| self.syntax(&error, line.start as isize))?;
+            function.begin(line.start);
             function.set_base(line.start as isize);
             if let [Stmt::FunctionDef(definition)] = parsed.into_syntax().body.as_slice() {
                 function.signature(&definition.parameters, definition.returns.as_deref(), definition.name.range())?;
