@@ -23,6 +23,7 @@ mod uses;
 mod walk;
 
 pub(crate) use copy::transfer_meta;
+pub(crate) use symbol::RecentSymbols;
 
 pub use argument::{Args, Argument, Kwargs, MAX_ARGUMENT_DEPTH};
 pub use dtype::Dtype;

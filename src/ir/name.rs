@@ -1,6 +1,6 @@
 //! The name of a node, and what makes a text a legal one.
 
-use super::symbol::{Symbol, Symbols};
+use super::symbol::{RecentSymbols, Symbol, Symbols};
 use rustc_hash::FxHashSet;
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
@@ -27,6 +27,12 @@ impl Name {
     pub fn new(symbols: &Symbols, text: &str) -> Name {
         let (base, number) = split(text);
         Name { base: symbols.intern(base), number }
+    }
+
+    /// The same, for a graph that asks for few bases over and over.
+    pub(crate) fn recent(recent: &mut RecentSymbols, symbols: &Symbols, text: &str) -> Name {
+        let (base, number) = split(text);
+        Name { base: recent.intern(symbols, base), number }
     }
 
     /// The name with this text, if a node can have it as far as the table tells.

@@ -2,7 +2,7 @@
 
 use super::name::{is_legal_name, is_reserved_name, legalize_name, name_of_target, split_number, Name};
 use super::name_set::OneBase;
-use super::symbol::{Symbol, Symbols};
+use super::symbol::{RecentSymbols, Symbol, Symbols};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 pub(crate) struct Namespace {
     /// Of texts that were asked for, or count as a base.
     states: FxHashMap<Symbol, State>,
+    recent: RecentSymbols,
     /// From a taken `base_N` to a number above N below which every number is taken; walked and
     /// shortened as in union-find, so that asking for one name over and over stays cheap.
     skips: FxHashMap<(Symbol, u64), u64>,
@@ -46,6 +47,18 @@ impl Namespace {
     /// The name that `candidate` gets: legal, and new in this graph.
     pub(crate) fn create_name(&mut self, symbols: &Symbols, candidate: &str) -> Name {
         match split_number(candidate) {
+            // A base with a number, free: what code is full of.
+            Some((base, Some(number))) => {
+                let own = Name::recent(&mut self.recent, symbols, candidate);
+                if own.number().is_some_and(|own| u64::from(own) == number) && symbols.text(own.base()) == base {
+                    let state = self.states.entry(own.base()).or_default();
+                    if state.given.insert(own.number()) {
+                        state.count = number;
+                        return own;
+                    }
+                }
+                self.create_legal_name(symbols, symbols.intern(candidate))
+            }
             Some(_) => self.create_legal_name(symbols, symbols.intern(candidate)),
             None => self.create_legal_name(symbols, symbols.intern(&legalize_name(candidate))),
         }

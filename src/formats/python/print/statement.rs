@@ -8,8 +8,8 @@ use crate::formats::python::pytree::Pytree;
 use crate::formats::python::repr::{str_repr, write_repr};
 use crate::ir::tensor_meta::Scalar;
 use crate::ir::{Argument, Graph, Name, NodeId, Op, Symbol, Value};
-use rustc_hash::FxHashSet;
-use std::cell::OnceCell;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::{OnceCell, RefCell};
 use std::fmt::Write;
 
 pub(super) struct Statement<'g> {
@@ -17,11 +17,12 @@ pub(super) struct Statement<'g> {
     style: Style,
     /// The names of all nodes, once a function that is not torch's is called.
     names: OnceCell<FxHashSet<Name>>,
+    callees: RefCell<FxHashMap<Symbol, Box<str>>>,
 }
 
 impl<'g> Statement<'g> {
     pub(super) fn new(graph: &'g Graph, style: Style) -> Self {
-        Statement { graph, style, names: OnceCell::new() }
+        Statement { graph, style, names: OnceCell::new(), callees: RefCell::default() }
     }
 
     /// Appends the statement; a placeholder whose name is that of the parameter has none.
@@ -122,7 +123,7 @@ impl<'g> Statement<'g> {
                         self.member(out, x, self.graph.text(*name));
                     }
                     _ => {
-                        self.callee(out, target);
+                        self.callee(out, self.graph[node].target(), target);
                         self.call(out, args, kwargs);
                     }
                 }
@@ -132,7 +133,17 @@ impl<'g> Statement<'g> {
 
     /// A function by the name under which code has it. Where a node has the name that it begins with, the
     /// function is looked up beside it.
-    fn callee(&self, out: &mut String, target: &str) {
+    fn callee(&self, out: &mut String, symbol: Symbol, target: &str) {
+        // A graph calls few functions, each often.
+        if let Some(known) = self.callees.borrow().get(&symbol) {
+            return out.push_str(known);
+        }
+        let start = out.len();
+        self.write_callee(out, target);
+        self.callees.borrow_mut().insert(symbol, out[start..].into());
+    }
+
+    fn write_callee(&self, out: &mut String, target: &str) {
         let start = out.len();
         write_function(out, target);
         let root = out[start..].split('.').next().unwrap_or_default();

@@ -5,6 +5,7 @@ use crate::formats::python::literal::parse_literal;
 use crate::ir::{Args, Argument, Kwargs, Op, Result};
 use ruff_python_ast::{CmpOp, Expr, Number, Operator, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
+use smallvec::SmallVec;
 
 /// An operator's function in Python's `operator`.
 pub(super) fn operator_name(operator: Operator) -> &'static str {
@@ -228,6 +229,9 @@ impl Function<'_, '_> {
 
     /// The path from the module, if the expression is one: `self.a.b`, `getattr(self.a, "0").b`.
     fn path_of(&self, expression: &Expr) -> Option<String> {
+        if !leads_to_self(expression) {
+            return None;
+        }
         let mut parts: Vec<&str> = Vec::new();
         let mut at = expression;
         loop {
@@ -252,7 +256,7 @@ impl Function<'_, '_> {
 
     /// The qualified name, if the expression names something that is no variable: `torch.nn.relu`, `len`.
     fn global(&self, expression: &Expr) -> Option<String> {
-        let mut parts: Vec<&str> = Vec::new();
+        let mut parts: SmallVec<[&str; 8]> = SmallVec::new();
         let mut at = expression;
         let mut is_hidden = false;
         let root = loop {
@@ -456,6 +460,21 @@ fn real(expression: &Expr) -> Option<f64> {
             Number::Complex { .. } => None,
         },
         _ => None,
+    }
+}
+
+/// Whether attributes and calls of `getattr` lead to the name `self`.
+fn leads_to_self(expression: &Expr) -> bool {
+    let mut at = expression;
+    loop {
+        at = match at {
+            Expr::Attribute(attribute) => &attribute.value,
+            Expr::Call(call) if is_getattr(&call.func) => match &*call.arguments.args {
+                [base, ..] => base,
+                [] => return false,
+            },
+            _ => return is_name(at, "self"),
+        };
     }
 }
 

@@ -6,7 +6,7 @@ use super::source::Source;
 use crate::formats::python::pytree::Pytree;
 use crate::formats::python::stack_trace;
 use crate::ir::{Args, Argument, At, Error, Graph, Kwargs, ModuleId, ModuleTree, Name, NodeId, Op};
-use crate::ir::{Result, Symbol, Value};
+use crate::ir::{RecentSymbols, Result, Symbol, Value};
 use ruff_python_ast::{Expr, Parameter, Parameters, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,6 +36,7 @@ pub(super) struct Function<'f, 't> {
     pub(super) mentions: Vec<Mention>,
     /// What variables stand for.
     names: FxHashMap<Name, Argument>,
+    recent: RecentSymbols,
     /// Nodes that were used before the statement that makes them, and where.
     awaited: FxHashMap<Name, (NodeId, usize)>,
     /// Parameters by the names that the text has for them, as long as no statement names their nodes.
@@ -67,6 +68,7 @@ impl<'f, 't> Function<'f, 't> {
             module,
             mentions: Vec::new(),
             names: FxHashMap::default(),
+            recent: RecentSymbols::default(),
             awaited: FxHashMap::default(),
             parameters: FxHashMap::default(),
             trace: None,
@@ -166,7 +168,7 @@ impl<'f, 't> Function<'f, 't> {
         if let Some(annotation) = &parameter.annotation {
             self.annotate(node, annotation)?;
         }
-        let key = Name::new(self.tree.symbols(), name);
+        let key = self.key(name);
         self.names.insert(key, Argument::Node(node));
         self.parameters.insert(key, node);
         Ok(())
@@ -208,14 +210,14 @@ impl<'f, 't> Function<'f, 't> {
 
     fn annotate(&mut self, node: NodeId, annotation: &Expr) -> Result<()> {
         let text = match annotation {
-            Expr::StringLiteral(literal) => literal.value.to_str().to_owned(),
-            other => self.slice(other.range()).to_owned(),
+            Expr::StringLiteral(literal) => literal.value.to_str(),
+            other => self.slice(other.range()),
         };
-        let value = match self.values.get(&text) {
+        let value = match self.values.get(text) {
             Some(value) => value.clone(),
             None => {
-                let value = parse_annotation(&text).map(Arc::new);
-                self.values.insert(text.clone(), value.clone());
+                let (text, value) = (text.to_owned(), parse_annotation(text).map(Arc::new));
+                self.values.insert(text, value.clone());
                 value
             }
         };
@@ -228,9 +230,13 @@ impl<'f, 't> Function<'f, 't> {
         }
     }
 
+    fn key(&mut self, name: &str) -> Name {
+        Name::recent(&mut self.recent, self.tree.symbols(), name)
+    }
+
     /// What a name stands for. One that is not bound yet is a node that comes later, if at all.
     pub(super) fn variable(&mut self, name: &str, range: TextRange) -> Result<Argument> {
-        let key = Name::new(self.tree.symbols(), name);
+        let key = self.key(name);
         if let Some(bound) = self.names.get(&key) {
             return Ok(bound.clone());
         }
@@ -252,13 +258,13 @@ impl<'f, 't> Function<'f, 't> {
     /// Whether a name is bound to a node, or will be: only then is `name.f(x)` a call of a method.
     pub(super) fn is_variable(&self, name: &str) -> bool {
         const GLOBALS: [&str; 3] = ["torch", "operator", "math"];
-        self.is_bound(name)
-            || (!GLOBALS.contains(&name)
-                && self.assigned.get_or_init(|| assigned_names(&self.source.text, self.start)).contains(name))
+        !GLOBALS.contains(&name)
+            && (self.is_bound(name)
+                || self.assigned.get_or_init(|| assigned_names(&self.source.text, self.start)).contains(name))
     }
 
     fn bind(&mut self, name: &str, value: Argument) {
-        let key = Name::new(self.tree.symbols(), name);
+        let key = self.key(name);
         self.names.insert(key, value);
     }
 
@@ -328,7 +334,7 @@ impl<'f, 't> Function<'f, 't> {
 
     fn assign(&mut self, name: &str, value: &Expr, annotation: Option<&Expr>) -> Result<()> {
         if let Expr::Name(source) = value {
-            let key = Name::new(self.tree.symbols(), source.id.as_str());
+            let key = self.key(source.id.as_str());
             if let Some(node) = self.parameters.remove(&key) {
                 // The parameter's node has a name of its own.
                 self.graph()?.rename(node, name)?;
@@ -424,7 +430,7 @@ impl<'f, 't> Function<'f, 't> {
                 return Err(self.wrong(target, "only names can be assigned to here"));
             };
             let name = target.id.as_str();
-            let key = Name::new(self.tree.symbols(), name);
+            let key = self.key(name);
             match self.parameters.get(&key) {
                 Some(&node) => {
                     replaced.retain(|&other| other != node);

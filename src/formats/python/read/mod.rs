@@ -313,7 +313,7 @@ struct Block {
 
 /// So much text is parsed at a time: enough for the parser to work at full speed, and little enough
 /// for its tree to be small beside the graph.
-const BLOCK: usize = 64 * 1024;
+const BLOCK: usize = 16 * 1024;
 
 impl Block {
     fn line(&mut self, function: &mut Function<'_, '_>, line: Line) -> Result<()> {

@@ -1,0 +1,112 @@
+/* FX code: how fast it is printed and read.
+ *
+ * usage: fxir_text_bench DATA      (the folder examples-c/data)
+ *
+ * One generated function of about 50 MB of code, and the readable text of ResNet-20 as often as makes
+ * 50 MB. Prints one line of JSON: megabytes (10^6 bytes) a second, and the resident memory that reading
+ * the large function took, as so many times its text. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <fxir.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static fxir_error *error;
+
+static void ok(fxir_status status) {
+    if (status == FXIR_OK) return;
+    fprintf(stderr, "fxir_text_bench: %s: %s\n", fxir_status_name(status), fxir_error_message(error));
+    exit(1);
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static double resident(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss * 1024;
+}
+
+static const size_t SIZE = 50000000;
+
+/* Blocks of convolution, addition and activation, as an exported network has them. */
+static char *generate(size_t *length) {
+    char *text = malloc(SIZE + 1000);
+    size_t at, i;
+    if (!text) abort();
+    at = (size_t)sprintf(text, "def forward(self, x, w, b):\n");
+    for (i = 0; at < SIZE; i++) {
+        const char *from = i ? "relu_" : "x";
+        char number[24] = "";
+        if (i) sprintf(number, "%zu", i - 1);
+        at += (size_t)sprintf(text + at,
+                              "    conv2d_%zu = torch.ops.aten.conv2d.default(%s%s, w, b, [1, 1], [1, 1], [1, 1], 1)\n"
+                              "    add_%zu = conv2d_%zu + %s%s;  conv2d_%zu = %s%s = None\n"
+                              "    relu_%zu = torch.nn.functional.relu(add_%zu, inplace = False);  add_%zu = None\n",
+                              i, from, number, i, i, from, number, i, from, number, i, i, i);
+    }
+    at += (size_t)sprintf(text + at, "    return relu_%zu\n", i - 1);
+    *length = at;
+    return text;
+}
+
+static double printing(fxir_module *module, int32_t form, size_t *length) {
+    double best = 1e9;
+    for (int i = 0; i < 3; i++) {
+        fxir_buffer *buffer;
+        const double start = now();
+        ok(fxir_module_print(module, form, NULL, &buffer, &error));
+        const double took = now() - start;
+        if (took < best) best = took;
+        *length = fxir_buffer_size(buffer);
+        fxir_buffer_free(buffer);
+    }
+    return (double)*length / best / 1e6;
+}
+
+int main(int argc, char **argv) {
+    fxir_module *module, *resnet;
+    fxir_buffer *readable;
+    char path[4096];
+    size_t length, printed;
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s DATA\n", argv[0]);
+        return 2;
+    }
+    char *text = generate(&length);
+    const double before = resident();
+    double start = now();
+    ok(fxir_module_read_code(text, length, NULL, &module, &error));
+    const double read_large = (double)length / (now() - start) / 1e6;
+    const double memory = (resident() - before + (double)length) / (double)length;
+    free(text);
+    const double print_code = printing(module, FXIR_TEXT_CODE, &printed);
+    const double print_readable = printing(module, FXIR_TEXT_READABLE, &printed);
+    const double print_tabular = printing(module, FXIR_TEXT_TABULAR, &printed);
+    fxir_module_free(module);
+
+    snprintf(path, sizeof path, "%s/resnet20_cifar/model.json", argv[1]);
+    ok(fxir_module_load_json(path, NULL, &resnet, &error));
+    ok(fxir_module_print(resnet, FXIR_TEXT_READABLE, NULL, &readable, &error));
+    const size_t one = fxir_buffer_size(readable), times = SIZE / one;
+    start = now();
+    for (size_t i = 0; i < times; i++) {
+        ok(fxir_module_read_code(fxir_buffer_data(readable), one, NULL, &module, &error));
+        fxir_module_free(module);
+    }
+    const double read_small = (double)(one * times) / (now() - start) / 1e6;
+    fxir_buffer_free(readable);
+    fxir_module_free(resnet);
+
+    printf("{\"read one function\": %.1f, \"memory\": %.1f, \"read readable nets\": %.1f, \"print code\": %.1f, "
+           "\"print readable\": %.1f, \"print tabular\": %.1f}\n",
+           read_large, memory, read_small, print_code, print_readable, print_tabular);
+    return 0;
+}
