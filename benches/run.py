@@ -4,7 +4,7 @@
 usage: run.py FXIR_BENCH
 
 FXIR_BENCH is benches/fxir_bench.c, built: `fxir_bench N` prints one line of JSON, the seconds that each
-step took. A time is the best of a few runs, each a process of its own. Peers that are not installed are
+step took. fxir_text_bench lies beside it and tells how fast FX code is read and printed. A time is the best of a few runs, each a process of its own. Peers that are not installed are
 named and left out (see peers.py). What was measured is also written to bench.json beside FXIR_BENCH.
 Nothing else should run on the machine meanwhile.
 """
@@ -96,12 +96,37 @@ def verdicts(ours, torch, mlir, linear):
     yield f"each doubling from 4,000 to 400,000 at most {MOST_PER_DOUBLING}x", linear, "see above"
 
 
+# Megabytes a second; memory in times the text, at most.
+TEXT_GOALS = {"read one function": 30, "memory": -25, "read readable nets": 80, "print code": 200,
+              "print readable": 200, "print tabular": 200}
+
+
+def text(program):
+    """Reads and prints FX code a few times; returns the best figures."""
+    data = pathlib.Path(__file__).parent.parent / "examples-c" / "data"
+    runs = []
+    for turn in range(3):
+        print(f"FX code, round {turn + 1} of 3 ...", flush=True)
+        out = subprocess.run([program, str(data)], check=True, stdout=subprocess.PIPE, text=True).stdout
+        runs.append(json.loads(out))
+    return {key: (min if goal < 0 else max)(run[key] for run in runs) for key, goal in TEXT_GOALS.items()}
+
+
+def text_verdicts(found):
+    for key, goal in TEXT_GOALS.items():
+        if goal < 0:
+            yield f"FX code, {key} while reading at most {-goal}x the text", found[key] <= -goal, f"{found[key]:.1f}x"
+        else:
+            yield f"FX code, {key} at {goal} MB/s", found[key] >= goal, f"{found[key]:.0f} MB/s"
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     program = pathlib.Path(sys.argv[1]).resolve()
 
     ours = fxir(program, sorted({*TABLE, *SERIES}))
+    texts = text(program.with_name("fxir_text_bench"))
     torch_name, torch = peers.torch_fx([1_000, 4_000])
     mlir_name, mlir = peers.mlir(TABLE, program.parent / "peers")
 
@@ -113,10 +138,10 @@ def main():
     linear = print_doublings(ours)
 
     print()
-    for what, reached, figure in verdicts(ours, torch, mlir, linear):
+    for what, reached, figure in [*verdicts(ours, torch, mlir, linear), *text_verdicts(texts)]:
         print(f"{ {True: 'reached', False: 'MISSED ', None: '-      '}[reached]}  {what}: {figure}")
 
-    record = {"fxir": ours, torch_name: torch, mlir_name: mlir, "cores": os.cpu_count()}
+    record = {"fxir": ours, "text": texts, torch_name: torch, mlir_name: mlir, "cores": os.cpu_count()}
     (program.parent / "bench.json").write_text(json.dumps(record, indent=1) + "\n")
 
 
