@@ -1,8 +1,9 @@
 //! One module of a tree: a graph module, a leaf that only its backend knows, or a plain holder.
 
 use super::argument::Argument;
+use super::error::Result;
 use super::graph::Graph;
-use super::symbol::Symbol;
+use super::symbol::{Symbol, Symbols};
 use super::tensor::Tensor;
 use super::tree::ModuleId;
 use indexmap::IndexMap;
@@ -114,5 +115,23 @@ impl Module {
     /// A number that it shares with all its copies and nothing else.
     pub fn origin(&self) -> u64 {
         self.origin
+    }
+}
+
+impl Attribute {
+    /// The same attribute with strings in another table.
+    pub fn transfer(&self, from: &Symbols, to: &Symbols) -> Result<Attribute> {
+        Ok(match self {
+            Attribute::Tensor(kind, tensor) => Attribute::Tensor(*kind, tensor.clone()),
+            Attribute::Value(value) => Attribute::Value(value.transfer_literal(from, to)?),
+        })
+    }
+
+    /// The value, when it is no tensor.
+    pub fn value(&self) -> Option<&Argument> {
+        match self {
+            Attribute::Value(value) => Some(value),
+            Attribute::Tensor(..) => None,
+        }
     }
 }

@@ -1,10 +1,9 @@
 //! A module with all its submodules: one tree, one table of strings.
 
-use super::argument::Argument;
 use super::error::{Error, ErrorKind, Result};
 pub use super::fragment::Fragment;
 use super::graph::Graph;
-use super::module::{Attribute, Member, Members, Module, ModuleKind};
+use super::module::{Attribute, Member, Module, ModuleKind};
 use super::node::{NodeId, Op};
 use super::symbol::{Symbol, Symbols};
 use rustc_hash::FxHashSet;
@@ -397,29 +396,6 @@ pub enum NewModule {
     Leaf,
     /// A holder.
     Holder,
-}
-
-impl Attribute {
-    /// The same attribute with strings in another table.
-    pub fn transfer(&self, from: &Symbols, to: &Symbols) -> Result<Attribute> {
-        Ok(match self {
-            Attribute::Tensor(kind, tensor) => Attribute::Tensor(*kind, tensor.clone()),
-            Attribute::Value(value) => Attribute::Value(value.transfer_literal(from, to)?),
-        })
-    }
-
-    /// The value, when it is no tensor.
-    pub fn value(&self) -> Option<&Argument> {
-        match self {
-            Attribute::Value(value) => Some(value),
-            Attribute::Tensor(..) => None,
-        }
-    }
-}
-
-/// Members of one kind, as an iterator of texts.
-pub fn member_names<'a, T>(symbols: &'a Symbols, members: &'a Members<T>) -> impl Iterator<Item = &'a str> {
-    members.keys().map(|&name| symbols.text(name))
 }
 
 fn removed() -> Error {
