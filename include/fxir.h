@@ -2152,7 +2152,8 @@ fxir_status fxir_graph_append_code(struct fxir_module *module,
                                    struct fxir_error **error);
 
 /// `fxir_replace_pattern` with pattern and replacement as FX code, each a function: two lines such as
-/// "def pattern(x, y):" and "    return torch.relu(x + y)". Where they name members (`self.act(x)`), those of `module` are meant.
+/// "def pattern(x, y):" and "    return torch.relu(x + y)". Where they name members (`self.act(x)`),
+/// those of `module` are meant.
 ///
 /// Statuses: FXIR_PARSE (the message begins with "pattern: " or "replacement: "), FXIR_INVALID_UTF8,
 /// and those of `fxir_replace_pattern`. torch.fx: `replace_pattern_with_filters`, which traces its
