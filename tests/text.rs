@@ -296,6 +296,7 @@ def f(x, w, *, scale=2.0):
     a, b = torch.chunk(y, 2, dim=1)
     y = a * sigmoid(b)
     y += x[:, 1:]
+    assert y.dim() == 2, 'two dimensions'
     return y, -a.shape[0]
 ";
     let tree = read_code(text).unwrap();
@@ -309,11 +310,14 @@ def f(x, w, *, scale=2.0):
     sigmoid = torch.sigmoid(b);  b = None
     y_1 = a * sigmoid;  sigmoid = None
     getitem = x[(slice(None, None, None), slice(1, None, None))];  x = None
-    y_1 += getitem;  iadd = y_1;  y_1 = getitem = None
+    add = y_1 + getitem;  y_1 = getitem = None
+    dim = add.dim()
+    eq = dim == 2;  dim = None
+    _assert = torch._assert(eq, 'two dimensions');  eq = _assert = None
     getattr_1 = a.shape;  a = None
     getitem_1 = getattr_1[0];  getattr_1 = None
     neg = -getitem_1;  getitem_1 = None
-    return (iadd, neg)";
+    return (add, neg)";
     assert_eq!(printed.trim(), expected);
     lint_all(&tree, tree.root()).unwrap();
 }

@@ -52,8 +52,12 @@ impl Function<'_, '_> {
                 }
             }
             Stmt::AugAssign(assign) => {
-                let name = operator_name(assign.op).trim_end_matches('_');
-                let target = format!("_operator.i{name}");
+                let operator = operator_name(assign.op);
+                // In place only as torch prints it, `x += y;  iadd = x`. Traced Python adds, and binds anew.
+                let target = match naming(statements, index, &assign.target) {
+                    Some(_) => format!("_operator.i{}", operator.trim_end_matches('_')),
+                    None => format!("_operator.{operator}"),
+                };
                 let args = Args::from_iter([self.argument(&assign.target)?, self.argument(&assign.value)?]);
                 return self.in_place(statements, index, &target, args, &assign.target);
             }
@@ -61,6 +65,14 @@ impl Function<'_, '_> {
             Stmt::Expr(expression) if flat(&expression.value) => {} // a docstring, an ellipsis
             Stmt::Expr(expression) => {
                 self.value(&expression.value, None)?;
+            }
+            Stmt::Assert(assertion) => {
+                let message = match &assertion.msg {
+                    Some(message) => self.argument(message)?,
+                    None => Argument::Str(self.tree.symbols().intern("")),
+                };
+                let args = Args::from_iter([self.argument(&assertion.test)?, message]);
+                self.create(Op::CallFunction, "torch._assert", args, Kwargs::new(), None, assertion.range)?;
             }
             Stmt::Pass(_) => {}
             other => {
@@ -99,19 +111,7 @@ impl Function<'_, '_> {
         args: Args,
         changed: &Expr,
     ) -> Result<usize> {
-        let named = match (statements.get(index + 1), changed) {
-            (Some(Stmt::Assign(next)), Expr::Name(x)) => match (next.targets.as_slice(), &*next.value) {
-                ([Expr::Name(name)], Expr::Name(same)) if same.id == x.id => Some((name.id.as_str(), None)),
-                _ => None,
-            },
-            (Some(Stmt::AnnAssign(next)), Expr::Name(x)) => match (&*next.target, next.value.as_deref()) {
-                (Expr::Name(name), Some(Expr::Name(same))) if same.id == x.id => {
-                    Some((name.id.as_str(), Some(&*next.annotation)))
-                }
-                _ => None,
-            },
-            _ => None,
-        };
+        let named = naming(statements, index, changed);
         let name = named.map(|(name, _)| name);
         let node = self.create(Op::CallFunction, target, args, Kwargs::new(), name, changed.range())?;
         if let Some((_, Some(annotation))) = named {
@@ -213,5 +213,23 @@ impl Function<'_, '_> {
         let args = Args::from_iter([value]);
         self.create(Op::Output, "output", args, Kwargs::new(), Some("output"), range)?;
         Ok(())
+    }
+}
+
+/// The name that the statement behind one that changes `x` gives to what was done: `iadd = x`.
+fn naming<'s>(statements: &'s [Stmt], index: usize, changed: &Expr) -> Option<(&'s str, Option<&'s Expr>)> {
+    let Expr::Name(x) = changed else { return None };
+    match statements.get(index + 1)? {
+        Stmt::Assign(next) => match (next.targets.as_slice(), &*next.value) {
+            ([Expr::Name(name)], Expr::Name(same)) if same.id == x.id => Some((name.id.as_str(), None)),
+            _ => None,
+        },
+        Stmt::AnnAssign(next) => match (&*next.target, next.value.as_deref()) {
+            (Expr::Name(name), Some(Expr::Name(same))) if same.id == x.id => {
+                Some((name.id.as_str(), Some(&*next.annotation)))
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
