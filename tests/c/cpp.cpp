@@ -1,0 +1,168 @@
+// fxir.hpp: owners that move and free, errors as exceptions, callbacks that throw.
+#include <fxir.hpp>
+
+#include <cstdio>
+#include <cstring>
+
+namespace {
+
+int failures = 0, checks = 0;
+
+void check(bool holds, const char *what, int line) {
+    checks++;
+    if (holds) return;
+    failures++;
+    std::fprintf(stderr, "cpp.cpp:%d: not so: %s\n", line, what);
+}
+#define CHECK(condition) check((condition), #condition, __LINE__)
+
+template <class Body>
+fxir_status status_of(Body body) {
+    try {
+        body();
+    } catch (const fxir::Error &error) {
+        CHECK(std::strlen(error.what()) > 0);
+        return error.status();
+    }
+    return FXIR_OK;
+}
+
+// relu(x + w) with w a parameter, and a leaf module
+fxir::Module net() {
+    static const float weights[4] = {1, 2, 3, 4};
+    fxir::Module made("Net");
+    made.set_tensor("w", fxir::Tensor::borrow(FXIR_DTYPE_FLOAT32, {2, 2}, weights, sizeof weights));
+    made.add_submodule("act", FXIR_MODULE_LEAF, "torch.nn.modules.activation.ReLU");
+    const fxir::Node x = made.placeholder("x"), w = made.get_attr("w");
+    const fxir::Node sum = made.call_function("torch.add", {x, w}, {{"alpha", 2}});
+    const fxir::Node view = made.call_method("view", {sum, fxir::Arg::list({-1, 2})});
+    made.output(fxir::Arg::tuple({made.call_module("act", {view}), x}));
+    return made;
+}
+
+void owners() {
+    fxir::Module first = net();
+    const fxir_module *handle = first.get();
+    fxir::Module second(std::move(first));
+    CHECK(second.get() == handle && first.get() == nullptr && second.node_count() == 6);
+    fxir::Module third("Other");
+    third = std::move(second);
+    CHECK(third.get() == handle && third.type_name() == "Net");
+    fxir::Module clone = third.clone();
+    clone.set_name(clone.find_node("view"), "renamed");
+    CHECK(!third.find_node("renamed") && clone.find_node("renamed"));
+    CHECK(clone.tensor("w").data() == third.tensor("w").data());
+}
+
+void reading() {
+    const fxir::Module module = net();
+    std::string names;
+    for (fxir::Node node : module.nodes()) names += std::string(module.name(node)) + " ";
+    CHECK(names == "x w add view act output ");
+    const fxir::Node add = module.find_node("add");
+    CHECK(module.op(add) == FXIR_OP_CALL_FUNCTION && module.op_name(add) == "call_function");
+    CHECK(module.users(add).size() == 1 && module.input_nodes(add).size() == 2);
+    const fxir::ArgsSnapshot args = module.args(add);
+    CHECK(args.size() == 2 && args.kwarg("alpha")->value.integer == 2 && args.kwarg("beta") == nullptr);
+    CHECK((module.tensor("w").shape() == std::vector<std::int64_t>{2, 2}));
+    module.lint();
+}
+
+void errors() {
+    fxir::Module module = net();
+    CHECK(status_of([&] { module.tensor("nowhere"); }) == FXIR_NOT_FOUND);
+    CHECK(status_of([&] { module.erase_node(module.find_node("add")); }) == FXIR_IN_USE);
+    CHECK(status_of([&] { module.args(fxir::Node(77)); }) == FXIR_STALE_NODE);
+    CHECK(status_of([&] { fxir::Module::load_json("nowhere.json"); }) == FXIR_IO);
+    try {
+        fxir_module *made = nullptr;
+        fxir::detail::call(fxir_module_read_code, "def f(x):\n  return y\n", std::size_t(21), nullptr, &made);
+        CHECK(false);
+    } catch (const fxir::Error &error) {
+        CHECK(error.status() == FXIR_PARSE && error.line() == 2 && error.column() == 10);
+    }
+}
+
+void callbacks() {
+    fxir::Module module = net(), pattern("P"), replacement("R");
+    const fxir::Node a = pattern.placeholder("a"), b = pattern.placeholder("b");
+    pattern.output(pattern.call_function("torch.add", {a, b}, {{"alpha", 2}}));
+    const fxir::Node c = replacement.placeholder("a"), d = replacement.placeholder("b");
+    replacement.output(replacement.call_function("torch.mul", {c, d}));
+
+    fxir::MatchOptions options;
+    options.filter = [](fxir::ModuleView, fxir::MatchesView) -> bool { throw std::string("stop"); };
+    try {
+        module.replace_pattern(pattern, replacement, options);
+        CHECK(false);
+    } catch (const std::string &thrown) {
+        CHECK(thrown == "stop");
+    }
+    CHECK(bool(module.find_node("add")));
+    options.filter = [&](fxir::ModuleView view, fxir::MatchesView found) {
+        return view.node_count() == 6 && found.size() == 1 && found.node_name(0, b) == "w";
+    };
+    const fxir::Matches matches = module.replace_pattern(pattern, replacement, options);
+    CHECK(matches.size() == 1 && module.target(matches.view().replacements(0).at(0)) == "torch.mul");
+
+    const fxir::Node mul = module.find_node("mul"), x = module.find_node("x");
+    try {
+        module.replace_all_uses_with(mul, x, [](fxir::ModuleView, fxir::Node) -> bool { throw 7; });
+        CHECK(false);
+    } catch (int code) {
+        CHECK(code == 7);
+    }
+    CHECK(module.replace_all_uses_with(mul, x, [](fxir::ModuleView, fxir::Node) { return true; }) == 1);
+    CHECK(module.eliminate_dead_code() == 2);
+    module.lint();
+}
+
+void tracing() {
+    const fxir::Module made = fxir::trace({"x", "y"}, [](fxir::Tracer &, const std::vector<fxir::Value> &in) {
+        const fxir::Value sum = 2 * in[0] + in[1] - 1.5;
+        return fxir::Arg((-(sum / in[1] % 3))[0].method("view", {-1}).attr("shape"));
+    });
+    std::string targets;
+    for (fxir::Node node : made.nodes()) targets += std::string(made.target(node)) + " ";
+    CHECK(targets == "x y _operator.mul _operator.add _operator.sub _operator.truediv _operator.mod _operator.neg "
+                     "_operator.getitem view builtins.getattr output ");
+    const fxir::ArgsSnapshot args = made.args(made.find_node("mul"));
+    CHECK(args[0].kind == FXIR_ARG_INT && args[1].kind == FXIR_ARG_NODE);
+    // What is thrown first is what comes out, whatever is made of it on the way.
+    const fxir::TraceRewrite refuse = [](fxir::Tracer &, const fxir::Operation &) -> std::optional<fxir::Value> {
+        throw std::string("first");
+    };
+    try {
+        fxir::trace({"x"}, [](fxir::Tracer &, const std::vector<fxir::Value> &in) { return fxir::Arg(~in[0]); }, {refuse});
+        CHECK(false);
+    } catch (const std::string &thrown) {
+        CHECK(thrown == "first");
+    }
+}
+
+void json() {
+    fxir::Module made("GraphModule");
+    const fxir::Node x = made.placeholder("x");
+    made.output(made.call_function("torch.relu", {x}));
+    fxir_serialize_options options;
+    fxir_serialize_options_init(&options);
+    options.allow_missing_meta = 1;
+    auto [text, weights] = made.serialize(&options);
+    CHECK(weights.size() == 0 && text.text().find("torch.relu") != std::string_view::npos);
+    made.save_json("cpp.json", "cpp.safetensors", &options);
+    const fxir::Module again = fxir::Module::load_json("cpp.json");
+    CHECK(again.node_count() == 3 && again.target(again.find_node("relu")) == "torch.relu");
+}
+
+} // namespace
+
+int main() {
+    owners();
+    reading();
+    errors();
+    callbacks();
+    tracing();
+    json();
+    std::printf("%d checks, %d failed\n", checks, failures);
+    return failures ? 1 : 0;
+}
