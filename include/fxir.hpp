@@ -61,7 +61,24 @@ public:
         return made<ArgsSnapshot>(fxir_module_get_attribute, module_, path.c_str());
     }
 
+    /* The names of submodules and of attributes, in the order in which they came. */
+    std::vector<std::string> submodule_names() const {
+        return names(fxir_module_submodule_count, fxir_module_submodule_name);
+    }
+    std::vector<std::string> attribute_names() const {
+        return names(fxir_module_attribute_count, fxir_module_attribute_name);
+    }
+    fxir_node_size size_of(Node node, std::int32_t counting = FXIR_SIZE_IN_OWN_DTYPE) const {
+        fxir_node_size size;
+        detail::call(fxir_get_size_of_node, module_, node.id, counting, &size);
+        return size;
+    }
+
     void lint() const { detail::call(fxir_module_lint, module_); }
+    /* Text of one of the forms FXIR_TEXT_*. */
+    Buffer print(std::int32_t form = FXIR_TEXT_CODE, const fxir_text_options *options = nullptr) const {
+        return made<Buffer>(fxir_module_print, module_, form, options);
+    }
     Buffer print_tabular() const { return made<Buffer>(fxir_graph_print_tabular, module_); }
     /* The JSON of torch's serialize_module, and the tensors that it names. */
     std::pair<Buffer, Weights> serialize(const fxir_serialize_options *options = nullptr) const {
@@ -91,6 +108,13 @@ private:
         const std::size_t count = function(module_, arguments..., nodes.data(), nodes.size());
         if (count < nodes.size()) nodes.resize(count);
         return std::vector<Node>(nodes.begin(), nodes.end());
+    }
+
+    template <class Count, class Name>
+    std::vector<std::string> names(Count count, Name name) const {
+        std::vector<std::string> found(count(module_));
+        for (std::size_t i = 0; i < found.size(); i++) found[i] = detail::view(name(module_, i));
+        return found;
     }
 
     const fxir_module *module_;
@@ -125,6 +149,19 @@ public:
     static Module load_json(const std::string &json, const std::string &weights = std::string()) {
         fxir_module *made = nullptr;
         detail::call(fxir_module_load_json, json.c_str(), weights.empty() ? nullptr : weights.c_str(), &made);
+        return Module(made);
+    }
+
+    /* From memory. */
+    static Module read_json(std::string_view json, const Weights *weights = nullptr) {
+        fxir_module *made = nullptr;
+        detail::call(fxir_module_read_json, json.data(), json.size(), weights ? weights->get() : nullptr, &made);
+        return Module(made);
+    }
+    /* FX code; a module's members come along. */
+    static Module read_code(std::string_view text, const ModuleView *members = nullptr) {
+        fxir_module *made = nullptr;
+        detail::call(fxir_module_read_code, text.data(), text.size(), members ? members->get() : nullptr, &made);
         return Module(made);
     }
 
@@ -205,8 +242,16 @@ public:
         return changed;
     }
 
-    void add_submodule(const std::string &path, std::int32_t kind, const std::string &type_name) {
-        detail::call(fxir_module_add_submodule, get(), path.c_str(), kind, type_name.c_str(), nullptr);
+    Module add_submodule(const std::string &path, std::int32_t kind, const std::string &type_name) {
+        fxir_module *made = nullptr;
+        detail::call(fxir_module_add_submodule, get(), path.c_str(), kind, type_name.c_str(), &made);
+        return Module(made);
+    }
+    /* One statement of FX code, before the output. */
+    Node append_code(const std::string &statement) {
+        fxir_node made = 0;
+        detail::call(fxir_graph_append_code, get(), statement.c_str(), &made);
+        return made;
     }
     void set_submodule(const std::string &path, const Module &submodule) {
         detail::call(fxir_module_set_submodule, get(), path.c_str(), submodule.get());

@@ -140,6 +140,19 @@ void tracing() {
     }
 }
 
+void text() {
+    fxir::Module made = fxir::Module::read_code("def f(self, x: \"f32[2, 3]\"):\n    return self.act(x + 1)\n");
+    fxir::Module sub = made.add_submodule("sub", FXIR_MODULE_GRAPH, "Sub");
+    sub.output(sub.placeholder("y"));
+    made.set_attribute("p", 0.5);
+    CHECK((made.submodule_names() == std::vector<std::string>{"act", "sub"}));
+    CHECK((made.attribute_names() == std::vector<std::string>{"p"}));
+    CHECK(made.size_of(made.find_node("x")).output_bytes == 24);
+    CHECK(made.name(made.append_code("z = torch.relu(act)")) == "z");
+    CHECK(made.print().text().find("    z = torch.relu(act);  z = None\n") != std::string_view::npos);
+    CHECK(status_of([&] { made.append_code("z = ("); }) == FXIR_PARSE);
+}
+
 void json() {
     fxir::Module made("GraphModule");
     const fxir::Node x = made.placeholder("x");
@@ -151,6 +164,7 @@ void json() {
     CHECK(weights.size() == 0 && text.text().find("torch.relu") != std::string_view::npos);
     made.save_json("cpp.json", "cpp.safetensors", &options);
     const fxir::Module again = fxir::Module::load_json("cpp.json");
+    CHECK(fxir::Module::read_json(text.text()).node_count() == 3);
     CHECK(again.node_count() == 3 && again.target(again.find_node("relu")) == "torch.relu");
 }
 
@@ -162,6 +176,7 @@ int main() {
     errors();
     callbacks();
     tracing();
+    text();
     json();
     std::printf("%d checks, %d failed\n", checks, failures);
     return failures ? 1 : 0;
