@@ -1,7 +1,5 @@
 //! The table that torch's `graph.print_tabular()` prints.
 
-use std::fmt::Write;
-
 use crate::formats::python::repr::{str_repr, write_repr};
 use crate::ir::{Graph, NodeId, Op};
 
@@ -15,70 +13,97 @@ const HEADER_PADDING: usize = 2;
 /// Targets of functions are qualified names where torch prints objects with their addresses;
 /// operators and builtins, which have none, are printed as torch prints them.
 pub fn print_tabular(graph: &Graph) -> String {
-    let mut rows: Vec<[String; 5]> = vec![HEADERS.map(str::to_owned)];
-    rows.extend(graph.nodes().map(|node| row(graph, node)));
-
+    // All cells one after another, and where each ends.
+    let mut cells = String::new();
+    let mut ends: Vec<[usize; 5]> = Vec::with_capacity(graph.len());
     let mut widths = HEADERS.map(|header| header.len() + HEADER_PADDING);
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
+    for node in graph.nodes() {
+        let mut start = cells.len();
+        let row = write_row(&mut cells, graph, node);
+        for (width, end) in widths.iter_mut().zip(row) {
+            *width = (*width).max(columns(&cells[start..end]));
+            start = end;
         }
+        ends.push(row);
     }
-    let mut lines = Vec::with_capacity(rows.len() + 1);
-    for row in &rows {
-        lines.push(line(row, &widths));
+    let line_length = widths.iter().sum::<usize>() + 2 * widths.len();
+    let mut out = String::with_capacity((ends.len() + 2) * line_length);
+    write_line(&mut out, HEADERS, &widths);
+    let rules = widths.map(|width| "-".repeat(width));
+    write_line(&mut out, [0, 1, 2, 3, 4].map(|column: usize| rules[column].as_str()), &widths);
+    let mut start = 0;
+    for row in ends {
+        let line = row.map(|end| &cells[std::mem::replace(&mut start, end)..end]);
+        write_line(&mut out, line, &widths);
     }
-    lines.insert(1, line(&widths.map(|width| "-".repeat(width)), &widths));
-    lines.join("\n")
+    out.pop(); // the last newline
+    out
 }
 
-fn line(cells: &[String; 5], widths: &[usize; 5]) -> String {
-    let mut text = String::new();
-    for (cell, &width) in cells.iter().zip(widths) {
-        let separator = if text.is_empty() { "" } else { "  " };
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{separator}{cell:<width$}");
+/// How many columns a cell takes: one a character.
+fn columns(cell: &str) -> usize {
+    if cell.is_ascii() {
+        cell.len()
+    } else {
+        cell.chars().count()
     }
-    text.truncate(text.trim_end().len());
-    text
 }
 
-fn row(graph: &Graph, node: NodeId) -> [String; 5] {
+/// Cells, padded but for the end of the line, and a newline.
+fn write_line(out: &mut String, cells: [&str; 5], widths: &[usize; 5]) {
+    let start = out.len();
+    for (column, (cell, &width)) in cells.into_iter().zip(widths).enumerate() {
+        out.push_str(if column == 0 { "" } else { "  " });
+        out.push_str(cell);
+        out.extend(std::iter::repeat_n(' ', width.saturating_sub(columns(cell))));
+    }
+    out.truncate(start + out[start..].trim_end().len());
+    out.push('\n');
+}
+
+/// Appends the cells of a row, and tells where each ends.
+fn write_row(out: &mut String, graph: &Graph, node: NodeId) -> [usize; 5] {
     let found = &graph[node];
     let name = |out: &mut String, node| graph.write_name(out, node);
-    let mut args = String::from("(");
+    out.push_str(found.op().name());
+    let op = out.len();
+    graph.write_name(out, node);
+    let own = out.len();
+    write_target(out, found.op(), graph.target(node));
+    let target = out.len();
+    out.push('(');
     for (at, argument) in found.args().iter().enumerate() {
-        args.push_str(if at == 0 { "" } else { ", " });
-        write_repr(&mut args, argument, graph.symbols(), &name);
+        out.push_str(if at == 0 { "" } else { ", " });
+        write_repr(out, argument, graph.symbols(), &name);
     }
-    args.push_str(if found.args().len() == 1 { ",)" } else { ")" });
-
-    let mut kwargs = String::from("{");
+    out.push_str(if found.args().len() == 1 { ",)" } else { ")" });
+    let args = out.len();
+    out.push('{');
     for (at, (key, argument)) in found.kwargs().iter().enumerate() {
-        kwargs.push_str(if at == 0 { "" } else { ", " });
-        kwargs.push_str(&str_repr(graph.text(*key)));
-        kwargs.push_str(": ");
-        write_repr(&mut kwargs, argument, graph.symbols(), &name);
+        out.push_str(if at == 0 { "" } else { ", " });
+        out.push_str(&str_repr(graph.text(*key)));
+        out.push_str(": ");
+        write_repr(out, argument, graph.symbols(), &name);
     }
-    kwargs.push('}');
-
-    let target = target_text(found.op(), graph.target(node));
-    let mut own = String::new();
-    graph.write_name(&mut own, node);
-    [found.op().name().to_owned(), own, target, args, kwargs]
+    out.push('}');
+    [op, own, target, args, out.len()]
 }
 
 /// What Python's `str` gives for a target.
-fn target_text(op: Op, target: &str) -> String {
+fn write_target(out: &mut String, op: Op, target: &str) {
     if op != Op::CallFunction {
-        return target.to_owned();
+        return out.push_str(target);
     }
     if let Some(overload) = target.strip_prefix("torch.ops.") {
-        return overload.to_owned();
+        return out.push_str(overload);
     }
     match target.rsplit_once('.') {
-        Some(("_operator" | "operator" | "builtins" | "math", name)) => format!("<built-in function {name}>"),
-        _ => target.to_owned(),
+        Some(("_operator" | "operator" | "builtins" | "math", name)) => {
+            out.push_str("<built-in function ");
+            out.push_str(name);
+            out.push('>');
+        }
+        _ => out.push_str(target),
     }
 }
 
