@@ -55,7 +55,7 @@ setup_build() {
     for compiler in cc c++; do
         have $compiler || apt gcc g++ || die "there is no $compiler: install gcc and g++"
     done
-    have cargo || die "there is no cargo: install Rust 1.89 or newer (https://rustup.rs)"
+    have cargo || die "there is no cargo: install Rust 1.95 or newer (https://rustup.rs)"
     have python3 || die "there is no python3"
     cmake_is_new_enough && return
     { apt cmake && cmake_is_new_enough; } || { cmake_by_pip && cmake_is_new_enough; } ||
