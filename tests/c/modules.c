@@ -170,6 +170,10 @@ static void handles(void) {
     fxir_module *module = new_module(), *sub = NULL, *below = NULL, *again = NULL, *retained = NULL;
     const char *path, *name;
     fxir_node x;
+    CHECK(!strcmp(fxir_module_type_name(module), "GraphModule") && fxir_graph_node_count(module) == 0);
+    OK(fxir_module_new("Net", &again, E));
+    CHECK(!strcmp(fxir_module_type_name(again), "Net") && fxir_module_kind(again) == FXIR_MODULE_GRAPH);
+    fxir_module_free(again);
     OK(fxir_module_add_submodule(module, "a.b", FXIR_MODULE_GRAPH, "T", &sub, E));
     x = placeholder(sub, "x");
     name = fxir_node_name(sub, x);

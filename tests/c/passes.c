@@ -293,6 +293,73 @@ static void sizes(void) {
     fxir_module_free(module);
 }
 
+static const fxir_arg *entry(const fxir_arg *dict, const char *key) {
+    size_t i;
+    for (i = 0; i < dict->count; i++)
+        if (!strcmp(dict->value.items[2 * i].value.text, key)) return &dict->value.items[2 * i + 1];
+    return NULL;
+}
+
+/* What a leaf is, told to the nodes that call it, here and in the graph modules that are called. */
+static void lowering(void) {
+    static const float zero[4] = {0, 0, 0, 0};
+    static const int64_t shape[2] = {2, 2};
+    fxir_module *module = new_module(), *inner = NULL, *never = NULL;
+    fxir_node x = placeholder(module, "x"), linear, own, below, call, not_called;
+    fxir_arg two = fxir_arg_int(2), other = fxir_arg_str("other");
+    fxir_tensor *weight = NULL;
+    fxir_args *args = NULL;
+    const fxir_arg *found;
+    size_t nodes = 77;
+    OK(fxir_tensor_copy(FXIR_DTYPE_FLOAT32, shape, 2, zero, sizeof zero, &weight, E));
+    leaf(module, "linear", "torch.nn.modules.linear.Linear", NULL, 0);
+    OK(fxir_module_set_attribute(module, "linear.in_features", &two, E));
+    OK(fxir_module_set_attribute(module, "linear.out_features", &two, E));
+    OK(fxir_module_set_attribute(module, "linear.of_our_own", &other, E));
+    OK(fxir_module_set_tensor(module, "linear.weight", FXIR_MEMBER_PARAMETER, weight, E));
+    OK(fxir_module_set_tensor(module, "linear.bias", FXIR_MEMBER_PARAMETER, weight, E));
+    OK(fxir_module_add_submodule(module, "inner", FXIR_MODULE_GRAPH, "T", &inner, E));
+    OK(fxir_module_add_submodule(module, "never", FXIR_MODULE_GRAPH, "T", &never, E));
+    leaf(inner, "own", "my.Own", NULL, 0);
+    OK(fxir_module_set_attribute(inner, "own.setting", &other, E));
+    OK(fxir_module_set_tensor(inner, "own.table", FXIR_MEMBER_BUFFER, weight, E));
+    fxir_tensor_free(weight);
+    below = call_module_1(inner, "own", placeholder(inner, "x"));
+    output_1(inner, below);
+    leaf(never, "own", "my.Own", NULL, 0);
+    not_called = call_module_1(never, "own", placeholder(never, "x"));
+    output_1(never, not_called);
+    linear = call_module_1(module, "linear", x);
+    call = call_module_1(module, "inner", linear);
+    own = call_1(module, "torch.relu", call);
+    output_1(module, own);
+
+    REFUSED(FXIR_UNSUPPORTED, module, fxir_lift_lowering_attrs_to_nodes(module, 1, &nodes, E)); /* my.Own */
+    CHECK(nodes == 77);
+    OK(fxir_lift_lowering_attrs_to_nodes(module, 0, &nodes, E));
+    CHECK(nodes == 2);
+    OK(fxir_node_get_meta(module, linear, "attrs_for_lowering", &args, E));
+    found = fxir_args_items(args);
+    if (CHECK(found->kind == FXIR_ARG_DICT && entry(found, "name") && entry(found, "weight"))) {
+        CHECK(!strcmp(entry(found, "name")->value.text, "torch.nn.modules.linear.Linear"));
+        CHECK(!strcmp(entry(found, "weight")->value.text, "linear.weight")); /* by its path */
+        CHECK(!strcmp(entry(found, "bias")->value.text, "linear.bias"));
+        CHECK(found->count == 3); /* torch takes no other of this type */
+    }
+    fxir_args_free(args);
+    OK(fxir_node_get_meta(inner, below, "attrs_for_lowering", &args, E));
+    found = fxir_args_items(args);
+    if (CHECK(found->kind == FXIR_ARG_DICT && entry(found, "setting") && entry(found, "table"))) {
+        CHECK(args_alike(entry(found, "setting"), &other) && !strcmp(entry(found, "table")->value.text, "own.table"));
+    }
+    fxir_args_free(args);
+    CHECK(fxir_node_meta_count(never, not_called) == 0 && fxir_node_meta_count(module, call) == 0);
+    CHECK(fxir_node_meta_count(module, own) == 0);
+    fxir_module_free(inner);
+    fxir_module_free(never);
+    fxir_module_free(module);
+}
+
 int main(void) {
     order_of_inputs();
     names_of_submodules();
@@ -300,5 +367,6 @@ int main(void) {
     purity();
     targets();
     sizes();
+    lowering();
     return check_result();
 }

@@ -224,9 +224,60 @@ static void per_channel(void) {
     fxir_module_free(module);
 }
 
+/* Two tensors that would go by one name: neither is lost. */
+static void one_name(void) {
+    static const float a[1] = {1}, b[1] = {2};
+    static const int64_t shape[1] = {1};
+    fxir_module *module = new_module(), *inner = NULL;
+    fxir_node get = 0, x, call;
+    fxir_tensor *first = NULL, *second = NULL;
+    fxir_serialize_options options;
+    fxir_buffer *json = NULL;
+    fxir_weights *weights = NULL;
+    fxir_serialize_options_init(&options);
+    options.allow_missing_meta = 1;
+    OK(fxir_tensor_copy(FXIR_DTYPE_FLOAT32, shape, 1, a, 4, &first, E));
+    OK(fxir_tensor_copy(FXIR_DTYPE_FLOAT32, shape, 1, b, 4, &second, E));
+    /* In torch's JSON names of weights are not accumulated: "inner.w" is both of these. */
+    OK(fxir_module_add_submodule(module, "outer.inner", FXIR_MODULE_GRAPH, "T", &inner, E));
+    fxir_module_free(inner);
+    OK(fxir_module_add_submodule(module, "outer", FXIR_MODULE_GRAPH, "T", &inner, E));
+    fxir_module_free(inner);
+    OK(fxir_module_add_submodule(module, "outer.inner", FXIR_MODULE_GRAPH, "T", &inner, E));
+    OK(fxir_module_set_tensor(inner, "w", FXIR_MEMBER_PARAMETER, first, E));
+    OK(fxir_graph_get_attr(inner, "w", &get, E));
+    output_1(inner, get);
+    fxir_module_free(inner);
+    OK(fxir_module_get_submodule(module, "outer", &inner, E));
+    OK(fxir_graph_call_module(inner, "inner", NULL, 0, NULL, 0, &call, E));
+    output_1(inner, call);
+    fxir_module_free(inner);
+    OK(fxir_module_add_submodule(module, "inner", FXIR_MODULE_GRAPH, "T", &inner, E));
+    OK(fxir_module_set_tensor(inner, "w", FXIR_MEMBER_PARAMETER, second, E));
+    OK(fxir_graph_get_attr(inner, "w", &get, E));
+    output_1(inner, get);
+    fxir_module_free(inner);
+    OK(fxir_graph_call_module(module, "outer", NULL, 0, NULL, 0, &x, E));
+    OK(fxir_graph_call_module(module, "inner", NULL, 0, NULL, 0, &call, E));
+    output_1(module, call_2(module, "torch.add", x, call));
+    OK(fxir_module_lint(module, E));
+    FAILS(FXIR_INVALID_ARGUMENT, fxir_module_serialize(module, &options, &json, &weights, E));
+    CHECK(strstr(failed.message, "inner.w") && json == NULL && weights == NULL);
+    /* One and the same under one name is no loss. */
+    OK(fxir_module_set_tensor(module, "inner.w", FXIR_MEMBER_PARAMETER, first, E));
+    OK(fxir_module_serialize(module, &options, &json, &weights, E));
+    CHECK(fxir_weights_count(weights) == 1 && !strcmp(fxir_weights_name(weights, 0), "inner.w"));
+    fxir_buffer_free(json);
+    fxir_weights_free(weights);
+    fxir_tensor_free(first);
+    fxir_tensor_free(second);
+    fxir_module_free(module);
+}
+
 int main(void) {
     every_kind();
     two_strides();
     per_channel();
+    one_name();
     return check_result();
 }
