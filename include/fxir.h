@@ -2086,7 +2086,8 @@ int32_t fxir_tensor_shares_storage(const struct fxir_tensor *a, const struct fxi
 void fxir_tensor_free(struct fxir_tensor *tensor);
 
 /// The graph as a table, one line a node: opcode, name, target, args, kwargs. Functions that Python
-/// would print with an address are told by their qualified names. Each line ends with a newline. The caller frees `*table`.
+/// would print with an address are told by their qualified names. Each line ends with a newline. The
+/// caller frees `*table`.
 ///
 /// torch.fx: `Graph.print_tabular`.
 fxir_status fxir_graph_print_tabular(const struct fxir_module *module,
