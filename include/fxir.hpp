@@ -45,8 +45,8 @@ public:
         return from(fxir_module_load_json, detail::text(json), weights.empty() ? nullptr : detail::text(weights));
     }
     /* The same from memory. */
-    static Module read_json(std::string_view json, const Weights &weights = Weights()) {
-        return from(fxir_module_read_json, json.data(), json.size(), weights.get());
+    static Module read_json(std::string_view json, const Weights *weights = nullptr) {
+        return from(fxir_module_read_json, json.data(), json.size(), weights ? weights->get() : nullptr);
     }
 
     fxir_module *get() const noexcept { return owner_.get(); }

@@ -89,10 +89,10 @@ public:
     std::uint64_t origin() const { return fxir_module_origin(module_); }
 
     /* Members, by dotted path; names are those of the module itself. */
-    std::vector<std::string_view> submodule_names() const {
+    std::vector<std::string> submodule_names() const {
         return names(fxir_module_submodule_count(module_), fxir_module_submodule_name);
     }
-    std::vector<std::string_view> attribute_names() const {
+    std::vector<std::string> attribute_names() const {
         return names(fxir_module_attribute_count(module_), fxir_module_attribute_name);
     }
     /* FXIR_MEMBER_*; FXIR_MEMBER_NONE when the path leads nowhere. */
@@ -140,7 +140,7 @@ public:
     /* What a get_attr reads. */
     Tensor tensor(Node node) const { return made<Tensor>(fxir_node_get_tensor, module_, node.id, nullptr); }
 
-    std::vector<std::string_view> meta_keys(Node node) const {
+    std::vector<std::string> meta_keys(Node node) const {
         return names(fxir_node_meta_count(module_, node.id),
                      [&](const fxir_module *module, std::size_t index) { return fxir_node_meta_key(module, node.id, index); });
     }
@@ -168,13 +168,13 @@ public:
         return valid == 1;
     }
     /* `counting` is FXIR_SIZE_IN_*. */
-    NodeSize size_of_node(Node node, std::int32_t counting = FXIR_SIZE_IN_OWN_DTYPE) const {
+    NodeSize size_of(Node node, std::int32_t counting = FXIR_SIZE_IN_OWN_DTYPE) const {
         NodeSize size{};
         detail::call(fxir_get_size_of_node, module_, node.id, counting, &size);
         return size;
     }
     /* Of all nodes but the output, in order. */
-    std::vector<NodeSize> size_of_all_nodes(std::int32_t counting = FXIR_SIZE_IN_OWN_DTYPE) const {
+    std::vector<NodeSize> size_of_all(std::int32_t counting = FXIR_SIZE_IN_OWN_DTYPE) const {
         std::vector<NodeSize> sizes(node_count());
         std::size_t count = 0;
         detail::call(fxir_get_size_of_all_nodes, module_, counting, sizes.data(), sizes.size(), &count);
@@ -218,9 +218,9 @@ protected:
 
 private:
     template <class Name>
-    std::vector<std::string_view> names(std::size_t count, Name name) const {
-        std::vector<std::string_view> all;
-        for (std::size_t index = 0; index < count; index++) all.push_back(detail::view(name(module_, index)));
+    std::vector<std::string> names(std::size_t count, Name name) const {
+        std::vector<std::string> all;
+        for (std::size_t index = 0; index < count; index++) all.emplace_back(detail::view(name(module_, index)));
         return all;
     }
 

@@ -121,8 +121,8 @@ void building() {
     leaf.set_tensor("weight", fxir::Tensor::borrow(FXIR_DTYPE_FLOAT32, {2, 2}, data.data(), sizeof data));
     module.set_tensor("scale", fxir::Tensor::copy(FXIR_DTYPE_FLOAT32, {1}, data.data(), 4), FXIR_MEMBER_BUFFER);
     CHECK(leaf.path() == "block.conv" && leaf.kind() == FXIR_MODULE_LEAF && leaf.origin() != module.origin());
-    CHECK((module.submodule_names() == std::vector<std::string_view>{"block"}));
-    CHECK((leaf.attribute_names() == std::vector<std::string_view>{"stride", "weight"}));
+    CHECK((module.submodule_names() == Strings{"block"}));
+    CHECK((leaf.attribute_names() == Strings{"stride", "weight"}));
     CHECK(module.member_kind("block.conv.weight") == FXIR_MEMBER_PARAMETER);
     CHECK(module.attribute("block.conv.stride")[0].count == 2);
     CHECK(module.tensor("block.conv.weight").data() == data.data());
@@ -147,7 +147,7 @@ void building() {
     module.set_meta(mul, "mine", "entry");
     module.set_meta(mul, "more", 1);
     module.delete_meta(mul, "more");
-    CHECK((module.meta_keys(mul) == std::vector<std::string_view>{"mine"}));
+    CHECK((module.meta_keys(mul) == Strings{"mine"}));
     CHECK(std::string(module.meta(mul, "mine")[0].value.text) == "entry");
     module.set_type(mul, "Tensor");
     module.set_comment(mul, "words");
@@ -182,7 +182,10 @@ void building() {
     const fxir::ValuesSnapshot value = module.value(x);
     CHECK(value.size() == 1 && value.root().kind == FXIR_VALUE_TENSOR && value[0].requires_grad == 0);
     CHECK(std::string(value[0].device) == "cpu" && value[0].memory_format == nullptr && value[0].stride[0] == 3);
-    CHECK(module.size_of_node(x).output_bytes == 12);
+    CHECK(module.size_of(x).output_bytes == 12 && status_of([&] { module.size_of_all(); }) == FXIR_NOT_FOUND);
+    for (fxir::Node node : module.nodes()) module.set_tensor_meta(node, meta);
+    const std::vector<fxir::NodeSize> all = module.size_of_all();
+    CHECK(all.size() == 5 && all[0].node == x.id && all[2].node == conv.id && all[2].total_bytes == 12 + 16);
     module.set_value(x, nullptr);
     CHECK(module.dtype(x) == FXIR_DTYPE_NONE && module.shape(x).empty());
     CHECK(fxir::dtype_name(FXIR_DTYPE_INT8) == "torch.int8" && fxir::dtype_name(-1).empty());
@@ -287,7 +290,7 @@ void trees() {
     }
     module.take_submodule("part", std::move(part));
     CHECK(!part.get() && module.submodule("part").origin() == origin);
-    CHECK((module.submodule_names() == std::vector<std::string_view>{"copy", "part"}));
+    CHECK((module.submodule_names() == Strings{"copy", "part"}));
     module.set_type_name("Renamed");
     CHECK(module.submodule("").type_name() == "Renamed");
     module.delete_member("copy");
@@ -384,7 +387,7 @@ void json() {
     const std::string folder = FXIR_TESTS_DIR "/cases/serialize/linear_attr_multi_output/";
     const fxir::Module module = fxir::Module::load_json(folder + "serialized.json", folder + "weights.safetensors");
     const auto [text, weights] = module.serialize();
-    const fxir::Module again = fxir::Module::read_json(text.text(), weights), bare = fxir::Module::read_json(text.text());
+    const fxir::Module again = fxir::Module::read_json(text.text(), &weights), bare = fxir::Module::read_json(text.text());
     CHECK(names_of(again) == names_of(module) && again.serialize().first.text() == text.text());
     CHECK(again.tensor("linear.weight").data() == module.tensor("linear.weight").data()); // shared
     CHECK(bare.tensor("linear.weight").data() == nullptr && bare.serialize().first.text() == text.text());
