@@ -43,7 +43,8 @@ stage: build
 	cmake --install $(BUILD)/cmake --prefix $(STAGE)
 
 examples: stage
-	cmake -S examples-c -B $(BUILD)/examples -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=$(STAGE) "-DFXIR_TEST_LAUNCHER=$(LAUNCHER)"
+	cmake -S examples-c -B $(BUILD)/examples -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=$(STAGE) \
+	    -DCMAKE_C_FLAGS=-Werror -DCMAKE_CXX_FLAGS=-Werror "-DFXIR_TEST_LAUNCHER=$(LAUNCHER)"
 	cmake --build $(BUILD)/examples -j $(JOBS)
 
 demo: examples

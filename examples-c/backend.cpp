@@ -50,8 +50,7 @@ std::vector<std::int64_t> integers(const fxir_arg &arg) {
 // A leaf is told by its type, its settings and its tensors.
 void import_leaf(const fxir::Module &leaf, Instruction &made) {
     made.kernel = leaf.type_name();
-    for (std::size_t i = 0; i < fxir_module_attribute_count(leaf.get()); i++) {
-        const std::string name = fxir_module_attribute_name(leaf.get(), i);
+    for (const std::string &name : leaf.attribute_names()) {
         if (leaf.member_kind(name) != FXIR_MEMBER_VALUE) {
             made.weights.push_back({name, leaf.tensor(name)});
         } else if (auto values = integers(leaf.attribute(name)[0]); !values.empty()) {

@@ -26,9 +26,8 @@ static void expect(int holds, const char *what, int line) {
     exit(1);
 }
 
-/* What the filter knows: which node of the pattern is the sum, and where to stop. */
+/* What the filter knows. */
 typedef struct limits {
-    fxir_node sum_in_pattern;
     int64_t most_channels;
     int stop_at; /* the call at which it stops everything; 0 for never */
     int calls;
@@ -38,24 +37,25 @@ typedef struct limits {
 static int32_t few_channels(void *user_data, const fxir_module *net, const fxir_matches *matches, int32_t *verdict) {
     limits *limit = user_data;
     if (++limit->calls == limit->stop_at) return 42;
-    const fxir_node sum = fxir_matches_node(matches, 0, limit->sum_in_pattern);
-    int64_t shape[4];
+    /* What the pattern's node called "add" met. */
+    const fxir_node sum = fxir_matches_node(matches, 0, fxir_matches_pattern_node(matches, "add"));
+    int64_t shape[4] = {0};
     *verdict = fxir_node_shape(net, sum, shape, 4) == 4 && shape[1] <= limit->most_channels;
     printf("  %-6s has %2d channels: %s\n", fxir_node_name(net, sum), (int)shape[1], *verdict ? "fused" : "left");
     return 0;
 }
 
-/* forward(a, b): return relu(a + b), or backend.add_relu(a, b). The sum goes to *sum. */
-static fxir_module *two_terms(int as_one, fxir_node *sum) {
+/* forward(a, b): return relu(a + b), or backend.add_relu(a, b). */
+static fxir_module *two_terms(int as_one) {
     fxir_module *module;
-    fxir_node a, b;
+    fxir_node a, b, call;
     ok(fxir_module_new(NULL, &module, &error));
     ok(fxir_graph_placeholder(module, "a", &a, &error));
     ok(fxir_graph_placeholder(module, "b", &b, &error));
     fxir_arg terms[] = {fxir_arg_node(a), fxir_arg_node(b)};
     const char *target = as_one ? "backend.add_relu" : "_operator.add";
-    ok(fxir_graph_call_function(module, target, terms, 2, NULL, 0, sum, &error));
-    fxir_arg result = fxir_arg_node(*sum);
+    ok(fxir_graph_call_function(module, target, terms, 2, NULL, 0, &call, &error));
+    fxir_arg result = fxir_arg_node(call);
     if (!as_one) {
         /* The ReLU is a submodule: any of this type is meant, whatever its path. */
         fxir_node relu;
@@ -85,9 +85,8 @@ int main(int argc, char **argv) {
     fxir_module *net;
     ok(fxir_module_load_json(json, NULL, &net, &error)); /* the graph is enough: no weights */
 
-    limits limit = {0, 32, 0, 0};
-    fxir_node fused;
-    fxir_module *pattern = two_terms(0, &limit.sum_in_pattern), *replacement = two_terms(1, &fused);
+    limits limit = {32, 0, 0};
+    fxir_module *pattern = two_terms(0), *replacement = two_terms(1);
     fxir_match_options options;
     fxir_match_options_init(&options);
     options.filter = few_channels;

@@ -694,12 +694,14 @@ typedef struct fxir_fuse_options {
 typedef struct fxir_dead_code_options {
     /// `sizeof(fxir_dead_code_options)`, set by `fxir_dead_code_options_init`.
     size_t struct_size;
-    /// 1: random operators may go; by default they stay, as the others would draw other numbers.
+    /// 1: random operators may go; by default they stay, as without them the others would draw other
+    /// numbers. Means nothing beside an `is_impure`.
     int32_t random_is_pure;
     /// Must be 0.
     int32_t reserved;
     /// Decides alone which nodes are impure, and so stay though nothing uses them: its verdict is 1
-    /// for an impure node. Asked about unused nodes only, each once. NULL: the library decides.
+    /// for an impure node. Asked about unused nodes only, each once; placeholders and the output stay
+    /// without a question. NULL: the library decides, as `fxir_node_is_impure` does.
     fxir_node_filter is_impure;
     /// Passed to `is_impure`.
     void *is_impure_data;
@@ -888,8 +890,8 @@ const char *fxir_module_path(const struct fxir_module *module);
 /// were one module. 0 when the handle is dead.
 uint64_t fxir_module_origin(const struct fxir_module *module);
 
-/// A handle of the submodule under a dotted path ("layer1.0.conv1"), of the same tree. The caller
-/// frees it. Out of a view it gives a view that dies with the first.
+/// A handle of the submodule under a dotted path ("layer1.0.conv1"), of the same tree; "" leads to
+/// the module itself. The caller frees it. Out of a view it gives a view that dies with the first.
 ///
 /// Statuses: FXIR_NOT_FOUND, FXIR_INVALID_UTF8. torch: `Module.get_submodule`.
 fxir_status fxir_module_get_submodule(const struct fxir_module *module,
@@ -1052,8 +1054,8 @@ fxir_status fxir_graph_get_attr(struct fxir_module *module,
 /// The node goes before the output, and its name is made from the target as torch.fx makes it.
 ///
 /// Statuses: FXIR_INVALID_UTF8, FXIR_INVALID_ARGUMENT (an empty target, an unknown kind of argument,
-/// a keyword given twice), FXIR_STALE_NODE (an argument is no live node of this graph), FXIR_LIMIT (nested
-/// deeper than 64, too many items or nodes). torch.fx: `Graph.call_function`.
+/// a keyword given twice), FXIR_STALE_NODE (an argument is no live node of this graph), FXIR_LIMIT
+/// (nested deeper than 64, too many items or nodes). torch.fx: `Graph.call_function`.
 fxir_status fxir_graph_call_function(struct fxir_module *module,
                                      const char *target,
                                      const struct fxir_arg *args,
@@ -1097,8 +1099,9 @@ fxir_status fxir_graph_output(struct fxir_module *module,
                               struct fxir_error **error);
 
 /// Adds a node of any op (FXIR_OP_*) at any place: `position` is one of FXIR_AT_*, `anchor` the node
-/// that it is about (0 with FXIR_AT_DEFAULT). `name` is what the node would like to be called; it is
-/// made legal and unique, and when it is NULL a name is made from the target. `node` may be NULL.
+/// that it is about (not looked at with FXIR_AT_DEFAULT). `name` is what the node would like to be
+/// called; it is made legal and unique, and when it is NULL a name is made from the target. `node`
+/// may be NULL.
 ///
 /// Statuses: FXIR_INVALID_ARGUMENT (an unknown op, position or kind of argument), FXIR_STALE_NODE
 /// (the anchor or an argument is no live node of this graph), and those of
@@ -1622,9 +1625,10 @@ void fxir_match_options_init(struct fxir_match_options *options);
 /// same arguments; only what the pattern returns may be used outside a match. `options` may be NULL
 /// for the defaults. The caller frees `*matches`.
 ///
-/// Statuses: FXIR_INVALID_ARGUMENT (the pattern has no output, or a node that nothing uses; unknown
-/// options), FXIR_LINT (a graph is not in order), FXIR_UNSUPPORTED (newer options), FXIR_CALLBACK.
-/// torch.fx: `SubgraphMatcher.match`.
+/// Statuses: FXIR_INVALID_ARGUMENT (the pattern has no output, a node that nothing uses, or a
+/// placeholder that it only returns; unknown options; a verdict that is neither 0 nor 1), FXIR_LINT
+/// (a graph is not in order), FXIR_UNSUPPORTED (newer options), FXIR_CALLBACK. torch.fx:
+/// `SubgraphMatcher.match`.
 fxir_status fxir_match_pattern(const struct fxir_module *module,
                                const struct fxir_module *pattern,
                                const struct fxir_match_options *options,
@@ -1636,15 +1640,20 @@ fxir_status fxir_match_pattern(const struct fxir_module *module,
 ///
 /// Placeholders of the two correspond by position, and so do the nodes they return. New nodes stand
 /// right before the first user of what they replace, and one that takes the place of a returned node
-/// takes over what was known of it. Members that the replacement's nodes name are copied over unless
-/// the module has one of that name; then submodules that nothing uses any more are deleted. The
-/// three modules may be of one tree. `options` and `matches` may be NULL; the caller frees
-/// `*matches`. When the call fails, nothing has changed.
+/// takes over what was known of it. A placeholder that the pattern returns stays what it is, and the
+/// replacement has to return the same one. Members that the replacement's nodes name are copied over
+/// unless the module has one of that name; then every submodule that no node uses is
+/// deleted. When nothing matches, or the call fails, nothing changes.
 ///
-/// Statuses: FXIR_INVALID_ARGUMENT (the pattern has no output, or a node that nothing uses; pattern
-/// and replacement differ in placeholders or returned nodes; unknown options), FXIR_LINT (a graph is
-/// not in order), FXIR_NOT_FOUND (the replacement names a member that neither module has),
-/// FXIR_UNSUPPORTED (newer options), FXIR_CALLBACK, FXIR_LIMIT. torch.fx:
+/// The three modules may be of one tree. `options` and `matches` may be NULL; the caller frees
+/// `*matches`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (what `fxir_match_pattern` refuses; pattern and replacement differ
+/// in the numbers of placeholders or returned nodes, or in a placeholder that is returned; options
+/// that only a search takes; the replacement calls what is an attribute of its own), FXIR_LINT (a
+/// graph is not in order), FXIR_NOT_FOUND (the replacement names a member that neither module has),
+/// FXIR_ALREADY_EXISTS (a member of the replacement would stand where, or below where, the module has
+/// an attribute), FXIR_UNSUPPORTED (newer options), FXIR_CALLBACK, FXIR_LIMIT. torch.fx:
 /// `replace_pattern_with_filters`.
 fxir_status fxir_replace_pattern(struct fxir_module *module,
                                  const struct fxir_module *pattern,
@@ -1661,6 +1670,10 @@ size_t fxir_matches_count(const struct fxir_matches *matches);
 size_t fxir_matches_pattern_nodes(const struct fxir_matches *matches,
                                   fxir_node *nodes,
                                   size_t capacity);
+
+/// The node of the pattern that has this name, to be asked for below: so nobody needs to keep the
+/// numbers of a pattern's nodes. 0 when there is none. Looks at every node of the pattern.
+fxir_node fxir_matches_pattern_node(const struct fxir_matches *matches, const char *name);
 
 /// The nodes of the graph from which a match was found upwards: those that the pattern returns and
 /// uses no further, in the pattern's order. Fills `nodes` with as many as `capacity` allows and
@@ -1718,8 +1731,10 @@ void fxir_fuse_options_init(struct fxir_fuse_options *options);
 /// module, which the caller frees.
 ///
 /// Statuses: FXIR_INVALID_ARGUMENT (no node; a placeholder or the output among them; nothing outside
-/// uses them; a path leaves them and comes back, so that the call would be on a cycle),
-/// FXIR_STALE_NODE, FXIR_ALREADY_EXISTS, FXIR_LINT, FXIR_UNSUPPORTED (newer options),
+/// uses them; a path leaves them and comes back, so that the call would be on a cycle; a name that
+/// is no path; unknown options), FXIR_STALE_NODE, FXIR_NOT_FOUND (a node names what is no member),
+/// FXIR_ALREADY_EXISTS (the name is taken, and options say FXIR_TAKEN_NAME_REFUSED; an attribute
+/// stands on the way), FXIR_LINT (the graph has a cycle), FXIR_UNSUPPORTED (newer options),
 /// FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `fuse_as_graphmodule`, `insert_subgm` and `erase_nodes`.
 fxir_status fxir_fuse_as_graphmodule(struct fxir_module *module,
                                      const fxir_node *nodes,
@@ -1735,15 +1750,20 @@ fxir_status fxir_fuse_as_graphmodule(struct fxir_module *module,
 /// unless the submodule returns a tuple; `_operator.getitem` nodes for several. They take over what
 /// was known of the nodes that they stand for, which stay for the caller to erase.
 ///
-/// `taken_name` is one of FXIR_TAKEN_NAME_*: a name that is a member already gets the first number
-/// that is free ("fused_1"), or is refused. `call`, which may be NULL, gets the new call; its target
-/// is the path under which the submodule stands. The graph need not be in order before, and is
-/// afterwards.
+/// `name` is a dotted path; holders are made on the way where there is nothing. `taken_name` is one
+/// of FXIR_TAKEN_NAME_*: a name that is a member already gets the first number that is free
+/// ("fused_1"), or is refused. `call`, which may be NULL, gets the new call; its target is the path
+/// under which the submodule stands. The graph need not be in order before, and is afterwards.
+///
+/// Of a submodule with a graph it is checked how many inputs it takes and, when it returns a tuple or
+/// a list, how many items that has: inputs with a default value may be left out, and so may the last
+/// items. Of a leaf nothing is known and nothing is checked.
 ///
 /// Statuses: FXIR_INVALID_ARGUMENT (other numbers of inputs or outputs than the submodule has, an
-/// input that needs one of the outputs, the output of the graph among either), FXIR_STALE_NODE,
-/// FXIR_ALREADY_EXISTS (the name is taken, and FXIR_TAKEN_NAME_REFUSED was given), FXIR_LINT (the
-/// graph has a cycle), FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `insert_subgm`.
+/// input that needs one of the outputs, the output of the graph among either, a name that is no
+/// path), FXIR_STALE_NODE, FXIR_ALREADY_EXISTS (the name is taken, and FXIR_TAKEN_NAME_REFUSED was
+/// given; an attribute stands on the way), FXIR_LINT (the graph has a cycle), FXIR_INVALID_UTF8,
+/// FXIR_LIMIT. torch.fx: `insert_subgm`.
 fxir_status fxir_insert_subgm(struct fxir_module *module,
                               const struct fxir_module *submodule,
                               const char *name,
@@ -1780,11 +1800,22 @@ fxir_status fxir_validate_partition(const struct fxir_module *module,
 /// Makes `*options` the defaults. Does nothing when it is NULL.
 void fxir_dead_code_options_init(struct fxir_dead_code_options *options);
 
-/// Erases every node that nothing uses, and then what only those used, unless it is impure:
-/// placeholders and the output, in-place operators, calls with `out=`, asserts and other side
-/// effects, calls of graph modules that hold such nodes. Members that are no longer used stay: see
-/// `fxir_module_delete_all_unused_submodules`. `options` may be NULL for the defaults; `erased`, which
-/// may be NULL, gets how many nodes there were.
+/// Whether a node has to stay even when nothing uses it: 1 or 0; 0 too when it is no live node. For
+/// callbacks that add to what the library knows.
+///
+/// Impure are placeholders and the output; in-place operators and calls with `out=`; asserts, prints
+/// and what changes the state of the process; what draws random numbers; calls of a graph module
+/// that holds an impure node, of a leaf with a setting `_is_impure` or `inplace` that is True, of
+/// torch's own dropouts and the like unless their `training` is False, of torch's batch norms if their
+/// `training` is True, and of what is no such module. Operators are judged by their names. torch.fx:
+/// `Node.is_impure`.
+int32_t fxir_node_is_impure(const struct fxir_module *module,
+                            fxir_node node);
+
+/// Erases every node that nothing uses, and then what only those used, unless it is impure, as
+/// `fxir_node_is_impure` says. The graph need not be in order. Members that are no longer used stay:
+/// see `fxir_module_delete_all_unused_submodules`. `options` may be NULL for the defaults; `erased`,
+/// which may be NULL, gets how many nodes there were.
 ///
 /// Statuses: FXIR_CALLBACK, FXIR_INVALID_ARGUMENT (a verdict that is neither 0 nor 1),
 /// FXIR_UNSUPPORTED (newer options). torch.fx: `Graph.eliminate_dead_code`.
@@ -1827,9 +1858,10 @@ fxir_status fxir_legalize_graph(struct fxir_module *module, struct fxir_error **
 /// `new_target`. Names, arguments, users and metadata stay. `replaced`, which may be NULL, gets how
 /// many nodes there were.
 ///
-/// Statuses: FXIR_INVALID_ARGUMENT (no op; placeholders and outputs have places of their own; a node
-/// that the new op does not fit), FXIR_NOT_FOUND (the module has no such member), FXIR_INVALID_UTF8.
-/// torch.fx: `replace_target_nodes_with`.
+/// Statuses: FXIR_INVALID_ARGUMENT (no op; placeholders and outputs have places of their own; an empty
+/// target; a node that the new op does not fit: a get_attr takes no arguments, a method is called on
+/// one), FXIR_NOT_FOUND (the module has no such member), FXIR_INVALID_UTF8. torch.fx:
+/// `replace_target_nodes_with`.
 fxir_status fxir_replace_target_nodes_with(struct fxir_module *module,
                                            int32_t old_op,
                                            const char *old_target,
@@ -1881,7 +1913,8 @@ fxir_status fxir_module_read_json(const char *json,
 
 /// Serializes a module as torch's `serialize_module` does: the JSON, and the tensors that it names,
 /// in the order in which torch's serializer finds them. `weights` may be NULL. The caller frees both;
-/// the tensors share their bytes with the module.
+/// the tensors share their bytes with the module. Scales and zero points of a tensor that is quantized
+/// by channel become tensors of their own, of float32 and int32, as torch makes them.
 ///
 /// Statuses: FXIR_INVALID_ARGUMENT (metadata of a node is missing, two tensors get one name),
 /// FXIR_UNSUPPORTED (an argument that JSON cannot hold: a slice, a device, inf; newer options),
@@ -2080,7 +2113,8 @@ int32_t fxir_tensor_shares_storage(const struct fxir_tensor *a, const struct fxi
 void fxir_tensor_free(struct fxir_tensor *tensor);
 
 /// The graph as a table, one line a node: opcode, name, target, args, kwargs. Functions that Python
-/// would print with an address are told by their qualified names. The caller frees `*table`.
+/// would print with an address are told by their qualified names. Each line ends with a newline. The
+/// caller frees `*table`.
 ///
 /// torch.fx: `Graph.print_tabular`.
 fxir_status fxir_graph_print_tabular(const struct fxir_module *module,

@@ -3,129 +3,23 @@
  * SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * Header-only; everything is inline over the C functions, which remain usable beside it: every class
- * gives its handle by get(). What the C header says of lifetimes and threads holds here too. */
+ * gives its handle by get(). What the C header says of each function, of lifetimes and of threads holds
+ * here too: texts are views that live as long as the C header says. A call that fails throws
+ * fxir::Error and changes nothing. */
 #ifndef FXIR_HPP
 #define FXIR_HPP
 
-#include "fxir_base.hpp"
 #include "fxir_trace.hpp"
-
-#include <functional>
+#include "fxir_view.hpp"
 
 namespace fxir {
 
-/* A module for reading: what callbacks get, and what every Module is. */
-class ModuleView {
-public:
-    explicit ModuleView(const fxir_module *module) : module_(module) {}
-    const fxir_module *get() const noexcept { return module_; }
-
-    std::int32_t kind() const { return fxir_module_kind(module_); }
-    std::string_view type_name() const { return detail::view(fxir_module_type_name(module_)); }
-    std::string_view path() const { return detail::view(fxir_module_path(module_)); }
-
-    /* for (fxir::Node node : module.nodes()) ... : all nodes in order, as they are now. */
-    std::vector<Node> nodes() const { return list(fxir_graph_nodes); }
-    std::size_t node_count() const { return fxir_graph_node_count(module_); }
-    Node first() const { return fxir_graph_first(module_); }
-    Node last() const { return fxir_graph_last(module_); }
-    Node next(Node node) const { return fxir_graph_next(module_, node.id); }
-    Node prev(Node node) const { return fxir_graph_prev(module_, node.id); }
-    Node output_node() const { return fxir_graph_output_node(module_); }
-    Node find_node(const std::string &name) const { return fxir_graph_find_node(module_, name.c_str()); }
-
-    std::int32_t op(Node node) const { return fxir_node_op(module_, node.id); }
-    std::string_view op_name(Node node) const { return detail::view(fxir_node_op_name(module_, node.id)); }
-    std::string_view name(Node node) const { return detail::view(fxir_node_name(module_, node.id)); }
-    std::string_view target(Node node) const { return detail::view(fxir_node_target(module_, node.id)); }
-    std::vector<Node> users(Node node) const { return list(fxir_node_users, node.id); }
-    std::vector<Node> input_nodes(Node node) const { return list(fxir_node_input_nodes, node.id); }
-    ArgsSnapshot args(Node node) const { return made<ArgsSnapshot>(fxir_node_args, module_, node.id); }
-    ArgsSnapshot meta(Node node, const std::string &key) const {
-        return made<ArgsSnapshot>(fxir_node_get_meta, module_, node.id, key.c_str());
-    }
-    std::int32_t dtype(Node node) const { return fxir_node_dtype(module_, node.id); }
-    std::vector<std::int64_t> shape(Node node) const {
-        std::vector<std::int64_t> sizes(fxir_node_shape(module_, node.id, nullptr, 0));
-        sizes.resize(fxir_node_shape(module_, node.id, sizes.data(), sizes.size()));
-        return sizes;
-    }
-
-    std::int32_t member_kind(const std::string &path) const { return fxir_module_member_kind(module_, path.c_str()); }
-    Tensor tensor(const std::string &path) const { return made<Tensor>(fxir_module_get_tensor, module_, path.c_str()); }
-    /* The tensor "weight", say, of the module that a call_module calls. */
-    Tensor tensor(Node node, const std::string &attribute) const {
-        return made<Tensor>(fxir_node_get_tensor, module_, node.id, attribute.c_str());
-    }
-    ArgsSnapshot attribute(const std::string &path) const {
-        return made<ArgsSnapshot>(fxir_module_get_attribute, module_, path.c_str());
-    }
-
-    /* The names of submodules and of attributes, in the order in which they came. */
-    std::vector<std::string> submodule_names() const {
-        return names(fxir_module_submodule_count, fxir_module_submodule_name);
-    }
-    std::vector<std::string> attribute_names() const {
-        return names(fxir_module_attribute_count, fxir_module_attribute_name);
-    }
-    fxir_node_size size_of(Node node, std::int32_t counting = FXIR_SIZE_IN_OWN_DTYPE) const {
-        fxir_node_size size;
-        detail::call(fxir_get_size_of_node, module_, node.id, counting, &size);
-        return size;
-    }
-
-    void lint() const { detail::call(fxir_module_lint, module_); }
-    /* Text of one of the forms FXIR_TEXT_*. */
-    Buffer print(std::int32_t form = FXIR_TEXT_CODE, const fxir_text_options *options = nullptr) const {
-        return made<Buffer>(fxir_module_print, module_, form, options);
-    }
-    Buffer print_tabular() const { return made<Buffer>(fxir_graph_print_tabular, module_); }
-    /* The JSON of torch's serialize_module, and the tensors that it names. */
-    std::pair<Buffer, Weights> serialize(const fxir_serialize_options *options = nullptr) const {
-        std::pair<Buffer, Weights> both;
-        detail::call(fxir_module_serialize, module_, options, both.first.out(), both.second.out());
-        return both;
-    }
-    void save_json(const std::string &json, const std::string &weights,
-                   const fxir_serialize_options *options = nullptr) const {
-        detail::call(fxir_module_save_json, module_, json.c_str(), weights.c_str(), options);
-    }
-
-protected:
-    void set(const fxir_module *module) noexcept { module_ = module; }
-
-    template <class Made, class Function, class... Arguments>
-    static Made made(Function function, Arguments... arguments) {
-        Made owner;
-        detail::call(function, arguments..., owner.out());
-        return owner;
-    }
-
-private:
-    template <class Function, class... Arguments>
-    std::vector<Node> list(Function function, Arguments... arguments) const {
-        std::vector<fxir_node> nodes(function(module_, arguments..., nullptr, 0));
-        const std::size_t count = function(module_, arguments..., nodes.data(), nodes.size());
-        if (count < nodes.size()) nodes.resize(count);
-        return std::vector<Node>(nodes.begin(), nodes.end());
-    }
-
-    template <class Count, class Name>
-    std::vector<std::string> names(Count count, Name name) const {
-        std::vector<std::string> found(count(module_));
-        for (std::size_t i = 0; i < found.size(); i++) found[i] = detail::view(name(module_, i));
-        return found;
-    }
-
-    const fxir_module *module_;
-};
-
-/* How a pattern is compared; a filter may throw. */
-struct MatchOptions {
-    bool match_placeholder = false;
-    bool ignore_literals = false;
-    std::int32_t modules = FXIR_MATCH_MODULES_BY_TYPE;
-    std::function<bool(ModuleView, MatchesView)> filter;
+/* How nodes are fused; see fxir_fuse_options. */
+struct FuseOptions {
+    std::int32_t inputs = FXIR_INPUTS_BY_FIRST_USE;
+    bool always_return_tuple = false;
+    std::int32_t taken_name = FXIR_TAKEN_NAME_NUMBERED;
+    std::string class_name; /* empty: the module's own name */
 };
 
 /* A module that frees its handle. */
@@ -133,7 +27,7 @@ class Module : public ModuleView {
 public:
     /* A new module with an empty graph. */
     explicit Module(const std::string &class_name = "GraphModule") : ModuleView(nullptr) {
-        detail::call(fxir_module_new, class_name.c_str(), owner_.out());
+        detail::call(fxir_module_new, detail::text(class_name), owner_.out());
         set(owner_.get());
     }
     /* Takes a handle over. */
@@ -146,184 +40,249 @@ public:
         return *this;
     }
 
+    /* Files of torch's serialize_module; without weights the tensors have metadata only. */
     static Module load_json(const std::string &json, const std::string &weights = std::string()) {
-        fxir_module *made = nullptr;
-        detail::call(fxir_module_load_json, json.c_str(), weights.empty() ? nullptr : weights.c_str(), &made);
-        return Module(made);
+        return from(fxir_module_load_json, detail::text(json), weights.empty() ? nullptr : detail::text(weights));
+    }
+    /* The same from memory. */
+    static Module read_json(std::string_view json, const Weights *weights = nullptr) {
+        return from(fxir_module_read_json, json.data(), json.size(), weights ? weights->get() : nullptr);
     }
 
-    /* From memory. */
-    static Module read_json(std::string_view json, const Weights *weights = nullptr) {
-        fxir_module *made = nullptr;
-        detail::call(fxir_module_read_json, json.data(), json.size(), weights ? weights->get() : nullptr, &made);
-        return Module(made);
+    /* FX code from memory or a file; the members of a module come along. */
+    static Module read_code(std::string_view code, const ModuleView *members = nullptr) {
+        return from(fxir_module_read_code, code.data(), code.size(), members ? members->get() : nullptr);
     }
-    /* FX code; a module's members come along. */
-    static Module read_code(std::string_view text, const ModuleView *members = nullptr) {
-        fxir_module *made = nullptr;
-        detail::call(fxir_module_read_code, text.data(), text.size(), members ? members->get() : nullptr, &made);
-        return Module(made);
+    static Module load_code(const std::string &path, const ModuleView *members = nullptr) {
+        return from(fxir_module_load_code, detail::text(path), members ? members->get() : nullptr);
     }
 
     fxir_module *get() const noexcept { return owner_.get(); }
+    /* Gives the handle away; the caller frees it. */
+    fxir_module *release() noexcept {
+        set(nullptr);
+        return owner_.release();
+    }
     /* A tree of its own: structure copied, tensors shared. */
     Module clone() const {
         fxir_module *made = nullptr;
         detail::call(fxir_module_clone, get(), &made, nullptr);
         return Module(made);
     }
-    Module submodule(const std::string &path) const {
+    /* The same, and which node became which. */
+    std::pair<Module, NodeMap> clone_with_map() const {
+        NodeMap map;
         fxir_module *made = nullptr;
-        detail::call(fxir_module_get_submodule, get(), path.c_str(), &made);
-        return Module(made);
+        detail::call(fxir_module_clone, get(), &made, map.out());
+        return {Module(made), std::move(map)};
     }
+    /* Another handle of the same module. */
+    Module retain() const { return from(fxir_module_retain, get()); }
 
-    Node placeholder(const std::string &name) {
-        fxir_node node = 0;
-        detail::call(fxir_graph_placeholder, get(), name.c_str(), &node);
-        return node;
-    }
-    Node get_attr(const std::string &target) {
-        fxir_node node = 0;
-        detail::call(fxir_graph_get_attr, get(), target.c_str(), &node);
-        return node;
-    }
+    /* Building: see fxir_graph_call_function and its like. */
+    Node placeholder(const std::string &name) { return node(fxir_graph_placeholder, detail::text(name)); }
+    Node get_attr(const std::string &target) { return node(fxir_graph_get_attr, detail::text(target)); }
     Node call_function(const std::string &target, const Args &args = {}, const Kwargs &kwargs = {}) {
-        return call(fxir_graph_call_function, target, args, kwargs);
+        return create_node(FXIR_OP_CALL_FUNCTION, target, args, kwargs);
     }
     Node call_method(const std::string &target, const Args &args = {}, const Kwargs &kwargs = {}) {
-        return call(fxir_graph_call_method, target, args, kwargs);
+        return create_node(FXIR_OP_CALL_METHOD, target, args, kwargs);
     }
     Node call_module(const std::string &target, const Args &args = {}, const Kwargs &kwargs = {}) {
-        return call(fxir_graph_call_module, target, args, kwargs);
+        return create_node(FXIR_OP_CALL_MODULE, target, args, kwargs);
     }
-    Node output(const Arg &result) {
-        fxir_node node = 0;
-        detail::call(fxir_graph_output, get(), &result.raw(), &node);
-        return node;
+    Node output(const Arg &result) { return node(fxir_graph_output, &result.raw()); }
+    /* Any op at any place, FXIR_AT_*; a name is made from the target when it is empty. */
+    Node create_node(std::int32_t op, const std::string &target, const Args &args = {}, const Kwargs &kwargs = {},
+                     const std::string &name = std::string(), std::int32_t position = FXIR_AT_DEFAULT,
+                     Node anchor = Node()) {
+        const detail::RawArgs raw(args, kwargs);
+        return node(fxir_graph_create_node, op, detail::text(target), raw.args.data(), raw.args.size(),
+                    raw.kwargs.data(), raw.kwargs.size(), name.empty() ? nullptr : detail::text(name), position,
+                    anchor.id);
+    }
+    /* One statement of FX code, before the output; gives the node that was made last. */
+    Node append_code(const std::string &statement) { return node(fxir_graph_append_code, detail::text(statement)); }
+    /* The nodes of another graph but its output; `returned`, if given, gets what that returned. */
+    NodeMap graph_copy(const ModuleView &source, const std::vector<fxir_node_pair> &given = {},
+                       ArgsSnapshot *returned = nullptr, std::int32_t position = FXIR_AT_DEFAULT, Node anchor = Node()) {
+        NodeMap map;
+        detail::call(fxir_graph_copy, get(), source.get(), given.data(), given.size(), position, anchor.id,
+                     returned ? returned->out() : nullptr, map.out());
+        return map;
+    }
+    Node node_copy(const ModuleView &source, Node copied, const std::vector<fxir_node_pair> &inputs = {},
+                   std::int32_t position = FXIR_AT_DEFAULT, Node anchor = Node()) {
+        return node(fxir_graph_node_copy, source.get(), copied.id, inputs.data(), inputs.size(), position, anchor.id);
     }
 
+    /* Editing: see fxir_node_set_args and its like. */
+    void set_op(Node node, std::int32_t op) { detail::call(fxir_node_set_op, get(), node.id, op); }
+    void set_target(Node node, const std::string &target) { text(fxir_node_set_target, node, target); }
+    void set_name(Node node, const std::string &name) { text(fxir_node_set_name, node, name); }
+    void set_type(Node node, const std::string &annotation) { text(fxir_node_set_type, node, annotation); }
+    void set_comment(Node node, const std::string &comment) { text(fxir_node_set_comment, node, comment); }
     void set_args(Node node, const Args &args) {
-        const std::vector<fxir_arg> raw = raws(args);
-        detail::call(fxir_node_set_args, get(), node.id, raw.data(), raw.size());
+        const detail::RawArgs raw(args);
+        detail::call(fxir_node_set_args, get(), node.id, raw.args.data(), raw.args.size());
+    }
+    void set_kwargs(Node node, const Kwargs &kwargs) {
+        const detail::RawArgs raw({}, kwargs);
+        detail::call(fxir_node_set_kwargs, get(), node.id, raw.kwargs.data(), raw.kwargs.size());
+    }
+    void set_arg(Node node, std::size_t index, const Arg &value) {
+        detail::call(fxir_node_set_arg, get(), node.id, index, &value.raw());
+    }
+    void insert_arg(Node node, std::size_t index, const Arg &value) {
+        detail::call(fxir_node_insert_arg, get(), node.id, index, &value.raw());
     }
     void set_kwarg(Node node, const std::string &name, const Arg &value) {
-        detail::call(fxir_node_set_kwarg, get(), node.id, name.c_str(), &value.raw());
-    }
-    void set_target(Node node, const std::string &target) {
-        detail::call(fxir_node_set_target, get(), node.id, target.c_str());
-    }
-    void set_name(Node node, const std::string &name) {
-        detail::call(fxir_node_set_name, get(), node.id, name.c_str());
+        detail::call(fxir_node_set_kwarg, get(), node.id, detail::text(name), &value.raw());
     }
     void set_meta(Node node, const std::string &key, const Arg &value) {
-        detail::call(fxir_node_set_meta, get(), node.id, key.c_str(), &value.raw());
+        detail::call(fxir_node_set_meta, get(), node.id, detail::text(key), &value.raw());
     }
+    void delete_meta(Node node, const std::string &key) { text(fxir_node_delete_meta, node, key); }
+    /* What the node yields; nullptr: it is not known. */
+    void set_value(Node node, const fxir_value *value) { detail::call(fxir_node_set_value, get(), node.id, value); }
+    void set_tensor_meta(Node node, const fxir_tensor_meta &meta) {
+        detail::call(fxir_node_set_tensor_meta, get(), node.id, &meta);
+    }
+    void set_tensor_meta(Node node, const TensorMeta &meta) { set_tensor_meta(node, meta.raw()); }
     void move_before(Node node, Node anchor) { detail::call(fxir_node_move_before, get(), node.id, anchor.id); }
     void move_after(Node node, Node anchor) { detail::call(fxir_node_move_after, get(), node.id, anchor.id); }
     void erase_node(Node node) { detail::call(fxir_graph_erase_node, get(), node.id); }
-
-    using NodeFilter = std::function<bool(ModuleView, Node)>;
-    /* In those users for which the filter says yes; it may throw. */
+    void replace_input_with(Node node, Node input, Node replacement) {
+        detail::call(fxir_node_replace_input_with, get(), node.id, input.id, replacement.id);
+    }
+    /* In those users for which the filter says yes; it may throw. Gives how many there were. */
     std::size_t replace_all_uses_with(Node node, Node replacement, const NodeFilter &filter = {}) {
-        struct State {
-            const NodeFilter &filter;
-            detail::Carrier carrier;
-        } state{filter, {}};
-        const fxir_node_filter ask = [](void *data, const fxir_module *module, fxir_node user, std::int32_t *verdict) {
-            State &now = *static_cast<State *>(data);
-            return now.carrier.run([&] { *verdict = now.filter(ModuleView(module), user); });
-        };
+        detail::NodeAsking asking(filter);
         std::size_t changed = 0;
         fxir_error *error = nullptr;
-        const fxir_status status = fxir_node_replace_all_uses_with(
-            get(), node.id, replacement.id, filter ? ask : nullptr, &state, &changed, &error);
-        state.carrier.finish(status, error);
+        const fxir_status status = fxir_node_replace_all_uses_with(get(), node.id, replacement.id, asking.function(),
+                                                                   &asking, &changed, &error);
+        asking.finish(status, error);
         return changed;
     }
 
+    /* Members, by dotted path. */
+    void set_type_name(const std::string &name) { detail::call(fxir_module_set_type_name, get(), detail::text(name)); }
+    /* `kind` is FXIR_MODULE_*. */
     Module add_submodule(const std::string &path, std::int32_t kind, const std::string &type_name) {
-        fxir_module *made = nullptr;
-        detail::call(fxir_module_add_submodule, get(), path.c_str(), kind, type_name.c_str(), &made);
-        return Module(made);
+        return from(fxir_module_add_submodule, get(), detail::text(path), kind, detail::text(type_name));
     }
-    /* One statement of FX code, before the output. */
-    Node append_code(const std::string &statement) {
-        fxir_node made = 0;
-        detail::call(fxir_graph_append_code, get(), statement.c_str(), &made);
-        return made;
+    /* A copy of `submodule`. */
+    void set_submodule(const std::string &path, const ModuleView &submodule) {
+        detail::call(fxir_module_set_submodule, get(), detail::text(path), submodule.get());
     }
-    void set_submodule(const std::string &path, const Module &submodule) {
-        detail::call(fxir_module_set_submodule, get(), path.c_str(), submodule.get());
+    /* `submodule` itself, the root of a tree that has no other handles; on failure it stays what it is. */
+    void take_submodule(const std::string &path, Module &&submodule) {
+        detail::call(fxir_module_set_submodule_take, get(), detail::text(path), submodule.get());
+        submodule.release();
     }
     void set_tensor(const std::string &path, const Tensor &tensor, std::int32_t kind = FXIR_MEMBER_PARAMETER) {
-        detail::call(fxir_module_set_tensor, get(), path.c_str(), kind, tensor.get());
+        detail::call(fxir_module_set_tensor, get(), detail::text(path), kind, tensor.get());
     }
     void set_attribute(const std::string &path, const Arg &value) {
-        detail::call(fxir_module_set_attribute, get(), path.c_str(), &value.raw());
+        detail::call(fxir_module_set_attribute, get(), detail::text(path), &value.raw());
     }
-    void delete_member(const std::string &path) { detail::call(fxir_module_delete_member, get(), path.c_str()); }
+    void delete_member(const std::string &path) { detail::call(fxir_module_delete_member, get(), detail::text(path)); }
+    std::size_t delete_all_unused_submodules() { return count(fxir_module_delete_all_unused_submodules); }
 
-    Matches replace_pattern(const Module &pattern, const Module &replacement, const MatchOptions &options = {}) {
-        struct State {
-            const MatchOptions &options;
-            detail::Carrier carrier;
-        } state{options, {}};
-        fxir_match_options raw;
-        fxir_match_options_init(&raw);
-        raw.match_placeholder = options.match_placeholder;
-        raw.ignore_literals = options.ignore_literals;
-        raw.modules = options.modules;
-        raw.filter_data = &state;
-        if (options.filter) {
-            raw.filter = [](void *data, const fxir_module *module, const fxir_matches *matches, std::int32_t *verdict) {
-                State &now = *static_cast<State *>(data);
-                return now.carrier.run(
-                    [&] { *verdict = now.options.filter(ModuleView(module), MatchesView(matches)); });
-            };
-        }
-        Matches found;
-        fxir_error *error = nullptr;
-        const fxir_status status =
-            fxir_replace_pattern(get(), pattern.get(), replacement.get(), &raw, found.out(), &error);
-        state.carrier.finish(status, error);
-        return found;
+    /* Passes. A filter may throw. */
+    Matches replace_pattern(const ModuleView &pattern, const ModuleView &replacement, const MatchOptions &options = {}) {
+        return detail::Matching(options).run([&](const fxir_match_options *raw, fxir_matches **found, fxir_error **error) {
+            return fxir_replace_pattern(get(), pattern.get(), replacement.get(), raw, found, error);
+        });
+    }
+    /* The same with both sides as FX code. */
+    Matches replace_pattern_text(const std::string &pattern, const std::string &replacement,
+                                 const MatchOptions &options = {}) {
+        return detail::Matching(options).run([&](const fxir_match_options *raw, fxir_matches **found, fxir_error **error) {
+            return fxir_replace_pattern_text(get(), detail::text(pattern), detail::text(replacement), raw, found, error);
+        });
     }
     /* A set of nodes becomes a submodule called `name`; gives the node that calls it. */
-    Node fuse(const std::vector<Node> &nodes, const std::string &name, const fxir_fuse_options *options = nullptr) {
-        std::vector<fxir_node> ids;
-        for (Node node : nodes) ids.push_back(node.id);
+    Node fuse(const std::vector<Node> &nodes, const std::string &name, const FuseOptions &options = {}) {
+        const std::vector<fxir_node> ids = detail::ids(nodes);
+        fxir_fuse_options raw;
+        fxir_fuse_options_init(&raw);
+        raw.inputs = options.inputs;
+        raw.always_return_tuple = options.always_return_tuple;
+        raw.taken_name = options.taken_name;
+        raw.class_name = options.class_name.empty() ? nullptr : detail::text(options.class_name);
         fxir_node made = 0;
-        detail::call(fxir_fuse_as_graphmodule, get(), ids.data(), ids.size(), name.c_str(), options, &made, nullptr);
+        detail::call(fxir_fuse_as_graphmodule, get(), ids.data(), ids.size(), detail::text(name), &raw, &made, nullptr);
         return made;
     }
+    /* A copy of `submodule` is called with `inputs` and stands for `outputs`; gives the node that calls it. */
+    Node insert_subgm(const ModuleView &submodule, const std::string &name, const std::vector<Node> &inputs,
+                      const std::vector<Node> &outputs, std::int32_t taken_name = FXIR_TAKEN_NAME_NUMBERED) {
+        const std::vector<fxir_node> in = detail::ids(inputs), out = detail::ids(outputs);
+        return node(fxir_insert_subgm, submodule.get(), detail::text(name), in.data(), in.size(), out.data(), out.size(),
+                    taken_name);
+    }
     void legalize() { detail::call(fxir_legalize_graph, get()); }
-    std::size_t eliminate_dead_code() {
+    /* `is_impure` decides alone when it is given. Gives how many nodes went. */
+    std::size_t eliminate_dead_code(const NodeFilter &is_impure = {}, bool random_is_pure = false) {
+        detail::NodeAsking asking(is_impure);
+        fxir_dead_code_options raw;
+        fxir_dead_code_options_init(&raw);
+        raw.random_is_pure = random_is_pure;
+        raw.is_impure = asking.function();
+        raw.is_impure_data = &asking;
         std::size_t erased = 0;
-        detail::call(fxir_eliminate_dead_code, get(), nullptr, &erased);
+        fxir_error *error = nullptr;
+        const fxir_status status = fxir_eliminate_dead_code(get(), &raw, &erased, &error);
+        asking.finish(status, error);
         return erased;
     }
-    void delete_all_unused_submodules() { detail::call(fxir_module_delete_all_unused_submodules, get(), nullptr); }
+    /* Gives how many nodes there were. */
+    std::size_t replace_target_nodes_with(std::int32_t old_op, const std::string &old_target, std::int32_t new_op,
+                                          const std::string &new_target) {
+        return count(fxir_replace_target_nodes_with, old_op, detail::text(old_target), new_op, detail::text(new_target));
+    }
+    std::size_t lift_lowering_attrs_to_nodes(bool strict = false) {
+        return count(fxir_lift_lowering_attrs_to_nodes, std::int32_t(strict));
+    }
 
 private:
-    static std::vector<fxir_arg> raws(const Args &args) {
-        std::vector<fxir_arg> raw;
-        for (const Arg &arg : args) raw.push_back(arg.raw());
-        return raw;
+    friend class ModuleView;
+
+    template <class Function, class... Arguments>
+    static Module from(Function function, Arguments... arguments) {
+        fxir_module *made = nullptr;
+        detail::call(function, arguments..., &made);
+        return Module(made);
+    }
+    template <class Function, class... Arguments>
+    Node node(Function function, Arguments... arguments) {
+        fxir_node made = 0;
+        detail::call(function, get(), arguments..., &made);
+        return made;
+    }
+    template <class Function, class... Arguments>
+    std::size_t count(Function function, Arguments... arguments) {
+        std::size_t counted = 0;
+        detail::call(function, get(), arguments..., &counted);
+        return counted;
     }
     template <class Function>
-    Node call(Function function, const std::string &target, const Args &args, const Kwargs &kwargs) {
-        const std::vector<fxir_arg> positional = raws(args);
-        std::vector<fxir_kwarg> keyword;
-        for (const auto &kwarg : kwargs) keyword.push_back(fxir_kwarg_of(kwarg.first.c_str(), kwarg.second.raw()));
-        fxir_node node = 0;
-        detail::call(function, get(), target.c_str(), positional.data(), positional.size(), keyword.data(),
-                     keyword.size(), &node);
-        return node;
+    void text(Function function, Node node, const std::string &text) {
+        detail::call(function, get(), node.id, detail::text(text));
     }
 
     detail::Owner<fxir_module, fxir_module_free> owner_;
 };
+
+inline Module ModuleView::submodule(const std::string &path) const {
+    return Module::from(fxir_module_get_submodule, module_, detail::text(path));
+}
+
+inline Module ModuleView::lift_subgraph_as_module(const ModuleView &subgraph, const std::string &class_name) const {
+    return Module::from(fxir_lift_subgraph_as_module, module_, subgraph.get(), detail::text(class_name));
+}
 
 /* What `function` computes of the inputs, as a module with the members of `root`; each operation
  * passes through the rewrites. What they throw comes out of here. */

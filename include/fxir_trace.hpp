@@ -92,13 +92,10 @@ FXIR_OPERATOR(!=, "ne")
 #undef FXIR_OPERATOR
 
 inline Value Tracer::record(std::int32_t op, const std::string &target, const Args &args, const Kwargs &kwargs) {
-    std::vector<fxir_arg> positional;
-    for (const Arg &arg : args) positional.push_back(arg.raw());
-    std::vector<fxir_kwarg> keyword;
-    for (const auto &kwarg : kwargs) keyword.push_back(fxir_kwarg_of(kwarg.first.c_str(), kwarg.second.raw()));
+    const detail::RawArgs raw(args, kwargs);
     fxir_node node = 0;
-    detail::call(fxir_tracer_record, tracer_, op, target.c_str(), positional.data(), positional.size(),
-                 keyword.data(), keyword.size(), nullptr, &node);
+    detail::call(fxir_tracer_record, tracer_, op, detail::text(target), raw.args.data(), raw.args.size(),
+                 raw.kwargs.data(), raw.kwargs.size(), nullptr, &node);
     return Value(*this, node);
 }
 inline Value Tracer::call_function(const std::string &target, const Args &args, const Kwargs &kwargs) {
@@ -180,7 +177,7 @@ inline fxir_module *trace_into_handle(const fxir_module *root, const std::vector
         });
     };
     std::vector<const char *> names;
-    for (const std::string &input : inputs) names.push_back(input.c_str());
+    for (const std::string &input : inputs) names.push_back(detail::text(input));
     fxir_module *made = nullptr;
     fxir_error *error = nullptr;
     const fxir_status status = fxir_trace(root, names.data(), names.size(), run, &traced, raw_rewrites.data(),

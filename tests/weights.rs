@@ -250,7 +250,7 @@ fn hostile_headers_are_refused() {
         ("[]", 0, "does not begin"),
         ("{", 0, "EOF"),
         ("{} x", 0, "trailing"),
-        ("{}", 1, "belong to no tensor"),
+        ("{}", 1, "no tensor has the last 1 byte of the file"),
         (r#"{"w":3}"#, 0, "`w`"),
         (r#"{"w":{"dtype":"F32","shape":[1]}}"#, 4, "`w`"),
         (r#"{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4,5]}}"#, 4, "`w`"),

@@ -4,6 +4,7 @@ use super::error::{Failure, Outcome};
 use super::input::{self, not_utf8, null};
 use super::node::fxir_node;
 use super::status::*;
+use crate::ir::error::counted;
 use crate::ir::{Args, Argument, Dtype, Kwargs, NodeId, Symbol, Symbols, MAX_ARGUMENT_DEPTH};
 use std::ffi::c_char;
 
@@ -203,13 +204,13 @@ impl<'a> Reader<'a> {
                 FXIR_ARG_SLICE => {
                     let items = self.items(arg, arg.count, depth_left)?;
                     let parts = <[Argument; 3]>::try_from(items)
-                        .map_err(|items| invalid(format!("a slice has {} items, not 3", items.len())))?;
+                        .map_err(|items| invalid(format!("a slice has {}, not 3", counted(items.len(), "item"))))?;
                     Argument::Slice(Box::new(parts))
                 }
                 FXIR_ARG_RANGE => match *input::slice(value.integers, arg.count, "integers")? {
                     [start, stop, step] if step != 0 => Argument::Range(Box::new([start, stop, step])),
                     [_, _, _] => return Err(invalid("a range has a step of 0")),
-                    _ => return Err(invalid(format!("a range has {} integers, not 3", arg.count))),
+                    _ => return Err(invalid(format!("a range has {}, not 3", counted(arg.count, "integer")))),
                 },
                 kind => return Err(invalid(format!("{kind} is no kind of argument"))),
             })

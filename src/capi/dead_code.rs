@@ -5,6 +5,7 @@ use super::error::{fxir_error, Failure, Outcome};
 use super::input::{self, Out};
 use super::module::fxir_module;
 use super::module_handle;
+use super::node::fxir_node;
 use super::node_edit::fxir_node_filter;
 use super::status::*;
 use crate::ir::{Error, ErrorKind, ModuleId, ModuleTree, NodeId};
@@ -18,12 +19,14 @@ use std::ffi::c_void;
 pub struct fxir_dead_code_options {
     /// `sizeof(fxir_dead_code_options)`, set by `fxir_dead_code_options_init`.
     pub struct_size: usize,
-    /// 1: random operators may go; by default they stay, as the others would draw other numbers.
+    /// 1: random operators may go; by default they stay, as without them the others would draw other
+    /// numbers. Means nothing beside an `is_impure`.
     pub random_is_pure: i32,
     /// Must be 0.
     pub reserved: i32,
     /// Decides alone which nodes are impure, and so stay though nothing uses them: its verdict is 1
-    /// for an impure node. Asked about unused nodes only, each once. NULL: the library decides.
+    /// for an impure node. Asked about unused nodes only, each once; placeholders and the output stay
+    /// without a question. NULL: the library decides, as `fxir_node_is_impure` does.
     pub is_impure: fxir_node_filter,
     /// Passed to `is_impure`.
     pub is_impure_data: *mut c_void,
@@ -47,11 +50,28 @@ fn defaults() -> fxir_dead_code_options {
     }
 }
 
-/// Erases every node that nothing uses, and then what only those used, unless it is impure:
-/// placeholders and the output, in-place operators, calls with `out=`, asserts and other side
-/// effects, calls of graph modules that hold such nodes. Members that are no longer used stay: see
-/// `fxir_module_delete_all_unused_submodules`. `options` may be NULL for the defaults; `erased`, which
-/// may be NULL, gets how many nodes there were.
+/// Whether a node has to stay even when nothing uses it: 1 or 0; 0 too when it is no live node. For
+/// callbacks that add to what the library knows.
+///
+/// Impure are placeholders and the output; in-place operators and calls with `out=`; asserts, prints
+/// and what changes the state of the process; what draws random numbers; calls of a graph module
+/// that holds an impure node, of a leaf with a setting `_is_impure` or `inplace` that is True, of
+/// torch's own dropouts and the like unless their `training` is False, of torch's batch norms if their
+/// `training` is True, and of what is no such module. Operators are judged by their names. torch.fx:
+/// `Node.is_impure`.
+#[no_mangle]
+pub extern "C" fn fxir_node_is_impure(module: *const fxir_module, node: fxir_node) -> i32 {
+    boundary::value(0, || {
+        let node = input::node(node)?;
+        let judge = |tree: &ModuleTree, id| Ok(Purity::new(tree, PurityOptions::default()).is_impure(id, node)?);
+        Ok(i32::from(module_handle::read(module, judge)?))
+    })
+}
+
+/// Erases every node that nothing uses, and then what only those used, unless it is impure, as
+/// `fxir_node_is_impure` says. The graph need not be in order. Members that are no longer used stay:
+/// see `fxir_module_delete_all_unused_submodules`. `options` may be NULL for the defaults; `erased`,
+/// which may be NULL, gets how many nodes there were.
 ///
 /// Statuses: FXIR_CALLBACK, FXIR_INVALID_ARGUMENT (a verdict that is neither 0 nor 1),
 /// FXIR_UNSUPPORTED (newer options). torch.fx: `Graph.eliminate_dead_code`.

@@ -116,8 +116,10 @@ unsafe fn nodes(nodes: *const fxir_node, count: usize, what: &str) -> Outcome<Ve
 /// module, which the caller frees.
 ///
 /// Statuses: FXIR_INVALID_ARGUMENT (no node; a placeholder or the output among them; nothing outside
-/// uses them; a path leaves them and comes back, so that the call would be on a cycle),
-/// FXIR_STALE_NODE, FXIR_ALREADY_EXISTS, FXIR_LINT, FXIR_UNSUPPORTED (newer options),
+/// uses them; a path leaves them and comes back, so that the call would be on a cycle; a name that
+/// is no path; unknown options), FXIR_STALE_NODE, FXIR_NOT_FOUND (a node names what is no member),
+/// FXIR_ALREADY_EXISTS (the name is taken, and options say FXIR_TAKEN_NAME_REFUSED; an attribute
+/// stands on the way), FXIR_LINT (the graph has a cycle), FXIR_UNSUPPORTED (newer options),
 /// FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `fuse_as_graphmodule`, `insert_subgm` and `erase_nodes`.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_fuse_as_graphmodule(
@@ -147,15 +149,20 @@ pub unsafe extern "C" fn fxir_fuse_as_graphmodule(
 /// unless the submodule returns a tuple; `_operator.getitem` nodes for several. They take over what
 /// was known of the nodes that they stand for, which stay for the caller to erase.
 ///
-/// `taken_name` is one of FXIR_TAKEN_NAME_*: a name that is a member already gets the first number
-/// that is free ("fused_1"), or is refused. `call`, which may be NULL, gets the new call; its target
-/// is the path under which the submodule stands. The graph need not be in order before, and is
-/// afterwards.
+/// `name` is a dotted path; holders are made on the way where there is nothing. `taken_name` is one
+/// of FXIR_TAKEN_NAME_*: a name that is a member already gets the first number that is free
+/// ("fused_1"), or is refused. `call`, which may be NULL, gets the new call; its target is the path
+/// under which the submodule stands. The graph need not be in order before, and is afterwards.
+///
+/// Of a submodule with a graph it is checked how many inputs it takes and, when it returns a tuple or
+/// a list, how many items that has: inputs with a default value may be left out, and so may the last
+/// items. Of a leaf nothing is known and nothing is checked.
 ///
 /// Statuses: FXIR_INVALID_ARGUMENT (other numbers of inputs or outputs than the submodule has, an
-/// input that needs one of the outputs, the output of the graph among either), FXIR_STALE_NODE,
-/// FXIR_ALREADY_EXISTS (the name is taken, and FXIR_TAKEN_NAME_REFUSED was given), FXIR_LINT (the
-/// graph has a cycle), FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: `insert_subgm`.
+/// input that needs one of the outputs, the output of the graph among either, a name that is no
+/// path), FXIR_STALE_NODE, FXIR_ALREADY_EXISTS (the name is taken, and FXIR_TAKEN_NAME_REFUSED was
+/// given; an attribute stands on the way), FXIR_LINT (the graph has a cycle), FXIR_INVALID_UTF8,
+/// FXIR_LIMIT. torch.fx: `insert_subgm`.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_insert_subgm(
     module: *mut fxir_module,

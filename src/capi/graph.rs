@@ -132,8 +132,8 @@ pub unsafe extern "C" fn fxir_graph_get_attr(
 /// The node goes before the output, and its name is made from the target as torch.fx makes it.
 ///
 /// Statuses: FXIR_INVALID_UTF8, FXIR_INVALID_ARGUMENT (an empty target, an unknown kind of argument,
-/// a keyword given twice), FXIR_STALE_NODE (an argument is no live node of this graph), FXIR_LIMIT (nested
-/// deeper than 64, too many items or nodes). torch.fx: `Graph.call_function`.
+/// a keyword given twice), FXIR_STALE_NODE (an argument is no live node of this graph), FXIR_LIMIT
+/// (nested deeper than 64, too many items or nodes). torch.fx: `Graph.call_function`.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_graph_call_function(
     module: *mut fxir_module,
@@ -207,8 +207,9 @@ pub unsafe extern "C" fn fxir_graph_output(
 }
 
 /// Adds a node of any op (FXIR_OP_*) at any place: `position` is one of FXIR_AT_*, `anchor` the node
-/// that it is about (0 with FXIR_AT_DEFAULT). `name` is what the node would like to be called; it is
-/// made legal and unique, and when it is NULL a name is made from the target. `node` may be NULL.
+/// that it is about (not looked at with FXIR_AT_DEFAULT). `name` is what the node would like to be
+/// called; it is made legal and unique, and when it is NULL a name is made from the target. `node`
+/// may be NULL.
 ///
 /// Statuses: FXIR_INVALID_ARGUMENT (an unknown op, position or kind of argument), FXIR_STALE_NODE
 /// (the anchor or an argument is no live node of this graph), and those of

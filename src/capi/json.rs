@@ -119,7 +119,8 @@ pub unsafe extern "C" fn fxir_module_read_json(
 
 /// Serializes a module as torch's `serialize_module` does: the JSON, and the tensors that it names,
 /// in the order in which torch's serializer finds them. `weights` may be NULL. The caller frees both;
-/// the tensors share their bytes with the module.
+/// the tensors share their bytes with the module. Scales and zero points of a tensor that is quantized
+/// by channel become tensors of their own, of float32 and int32, as torch makes them.
 ///
 /// Statuses: FXIR_INVALID_ARGUMENT (metadata of a node is missing, two tensors get one name),
 /// FXIR_UNSUPPORTED (an argument that JSON cannot hold: a slice, a device, inf; newer options),

@@ -8,7 +8,7 @@ use super::graph::op_number;
 use super::handle::{self, Handle};
 use super::input;
 use super::node::fxir_node;
-use crate::ir::{Argument, NodeId, Symbols};
+use crate::ir::{Argument, Name, NodeId, Symbols};
 use crate::passes::subgraph_matcher::{Binding, Matches, Pattern};
 use crate::passes::subgraph_rewriter::Replaced;
 use std::collections::HashMap;
@@ -34,6 +34,9 @@ pub(super) struct MatchesRecord {
 /// The nodes of a pattern, and where each stands.
 pub(super) struct PatternNodes {
     nodes: Vec<NodeId>,
+    names: Vec<Name>,
+    /// Of the pattern's tree.
+    symbols: Arc<Symbols>,
     places: HashMap<NodeId, usize>,
     anchors: Vec<usize>,
 }
@@ -54,7 +57,16 @@ impl PatternNodes {
     pub(super) fn new(pattern: &Pattern<'_>, match_output: bool) -> Arc<PatternNodes> {
         let nodes = pattern.nodes().to_vec();
         let places = nodes.iter().enumerate().map(|(place, &node)| (node, place)).collect();
-        Arc::new(PatternNodes { nodes, places, anchors: pattern.anchors(match_output) })
+        let graph = pattern.graph();
+        let names = nodes.iter().map(|&node| graph[node].name()).collect();
+        let symbols = graph.symbols().clone();
+        Arc::new(PatternNodes { nodes, names, symbols, places, anchors: pattern.anchors(match_output) })
+    }
+
+    fn find(&self, name: &str) -> Option<NodeId> {
+        let name = Name::find(&self.symbols, name)?;
+        let place = self.names.iter().position(|&other| other == name)?;
+        self.nodes.get(place).copied()
     }
 }
 
@@ -143,6 +155,16 @@ pub unsafe extern "C" fn fxir_matches_pattern_nodes(
 ) -> usize {
     read(matches, 0, |record| {
         Some(input::fill(nodes, capacity, record.pattern.nodes.iter().map(|node| node.to_bits())))
+    })
+}
+
+/// The node of the pattern that has this name, to be asked for below: so nobody needs to keep the
+/// numbers of a pattern's nodes. 0 when there is none. Looks at every node of the pattern.
+#[no_mangle]
+pub unsafe extern "C" fn fxir_matches_pattern_node(matches: *const fxir_matches, name: *const c_char) -> fxir_node {
+    boundary::value(0, || {
+        let name = input::text(name, "name")?;
+        Ok(handle::get::<MatchesRecord>(matches)?.pattern.find(name).map_or(0, NodeId::to_bits))
     })
 }
 

@@ -137,7 +137,7 @@ pub unsafe extern "C" fn fxir_node_get_tensor(
                 (Op::CallModule, Some(attribute)) => tensor_at(tree, id, &format!("{target}.{attribute}")),
                 (Op::CallModule, None) => Err(input::null("attribute")),
                 _ => {
-                    let message = format!("node {} is a {} and has no such tensor", graph.name(node), op.name());
+                    let message = format!("node {} ({}) has no such tensor", graph.name(node), op.name());
                     Err(Failure::new(FXIR_INVALID_ARGUMENT, message))
                 }
             }

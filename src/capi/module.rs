@@ -155,8 +155,8 @@ pub extern "C" fn fxir_module_origin(module: *const fxir_module) -> u64 {
     boundary::value(0, || read(module, |tree, id| Ok(tree.get(id)?.origin())))
 }
 
-/// A handle of the submodule under a dotted path ("layer1.0.conv1"), of the same tree. The caller
-/// frees it. Out of a view it gives a view that dies with the first.
+/// A handle of the submodule under a dotted path ("layer1.0.conv1"), of the same tree; "" leads to
+/// the module itself. The caller frees it. Out of a view it gives a view that dies with the first.
 ///
 /// Statuses: FXIR_NOT_FOUND, FXIR_INVALID_UTF8. torch: `Module.get_submodule`.
 #[no_mangle]
@@ -170,7 +170,10 @@ pub unsafe extern "C" fn fxir_module_get_submodule(
         let submodule = Out::required(submodule, "submodule")?;
         let path = input::text(path, "path")?;
         let module = module_handle::module(module)?;
-        let id = module.lock_read()?.submodule(module.id(), path)?;
+        let id = match path {
+            "" => module.lock_read()?.get(module.id()).map(|_| module.id())?,
+            path => module.lock_read()?.submodule(module.id(), path)?,
+        };
         submodule.set_handle(module.sibling(id))
     })
 }

@@ -26,9 +26,10 @@ pub unsafe extern "C" fn fxir_legalize_graph(module: *mut fxir_module, error: *m
 /// `new_target`. Names, arguments, users and metadata stay. `replaced`, which may be NULL, gets how
 /// many nodes there were.
 ///
-/// Statuses: FXIR_INVALID_ARGUMENT (no op; placeholders and outputs have places of their own; a node
-/// that the new op does not fit), FXIR_NOT_FOUND (the module has no such member), FXIR_INVALID_UTF8.
-/// torch.fx: `replace_target_nodes_with`.
+/// Statuses: FXIR_INVALID_ARGUMENT (no op; placeholders and outputs have places of their own; an empty
+/// target; a node that the new op does not fit: a get_attr takes no arguments, a method is called on
+/// one), FXIR_NOT_FOUND (the module has no such member), FXIR_INVALID_UTF8. torch.fx:
+/// `replace_target_nodes_with`.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_replace_target_nodes_with(
     module: *mut fxir_module,

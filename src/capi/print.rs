@@ -10,7 +10,8 @@ use super::status::*;
 use crate::formats::tabular::print_tabular;
 
 /// The graph as a table, one line a node: opcode, name, target, args, kwargs. Functions that Python
-/// would print with an address are told by their qualified names. The caller frees `*table`.
+/// would print with an address are told by their qualified names. Each line ends with a newline. The
+/// caller frees `*table`.
 ///
 /// torch.fx: `Graph.print_tabular`.
 #[no_mangle]

@@ -173,9 +173,10 @@ fn search<T>(
 /// same arguments; only what the pattern returns may be used outside a match. `options` may be NULL
 /// for the defaults. The caller frees `*matches`.
 ///
-/// Statuses: FXIR_INVALID_ARGUMENT (the pattern has no output, or a node that nothing uses; unknown
-/// options), FXIR_LINT (a graph is not in order), FXIR_UNSUPPORTED (newer options), FXIR_CALLBACK.
-/// torch.fx: `SubgraphMatcher.match`.
+/// Statuses: FXIR_INVALID_ARGUMENT (the pattern has no output, a node that nothing uses, or a
+/// placeholder that it only returns; unknown options; a verdict that is neither 0 nor 1), FXIR_LINT
+/// (a graph is not in order), FXIR_UNSUPPORTED (newer options), FXIR_CALLBACK. torch.fx:
+/// `SubgraphMatcher.match`.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_match_pattern(
     module: *const fxir_module,
@@ -211,15 +212,20 @@ pub unsafe extern "C" fn fxir_match_pattern(
 ///
 /// Placeholders of the two correspond by position, and so do the nodes they return. New nodes stand
 /// right before the first user of what they replace, and one that takes the place of a returned node
-/// takes over what was known of it. Members that the replacement's nodes name are copied over unless
-/// the module has one of that name; then submodules that nothing uses any more are deleted. The
-/// three modules may be of one tree. `options` and `matches` may be NULL; the caller frees
-/// `*matches`. When the call fails, nothing has changed.
+/// takes over what was known of it. A placeholder that the pattern returns stays what it is, and the
+/// replacement has to return the same one. Members that the replacement's nodes name are copied over
+/// unless the module has one of that name; then every submodule that no node uses is
+/// deleted. When nothing matches, or the call fails, nothing changes.
 ///
-/// Statuses: FXIR_INVALID_ARGUMENT (the pattern has no output, or a node that nothing uses; pattern
-/// and replacement differ in placeholders or returned nodes; unknown options), FXIR_LINT (a graph is
-/// not in order), FXIR_NOT_FOUND (the replacement names a member that neither module has),
-/// FXIR_UNSUPPORTED (newer options), FXIR_CALLBACK, FXIR_LIMIT. torch.fx:
+/// The three modules may be of one tree. `options` and `matches` may be NULL; the caller frees
+/// `*matches`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (what `fxir_match_pattern` refuses; pattern and replacement differ
+/// in the numbers of placeholders or returned nodes, or in a placeholder that is returned; options
+/// that only a search takes; the replacement calls what is an attribute of its own), FXIR_LINT (a
+/// graph is not in order), FXIR_NOT_FOUND (the replacement names a member that neither module has),
+/// FXIR_ALREADY_EXISTS (a member of the replacement would stand where, or below where, the module has
+/// an attribute), FXIR_UNSUPPORTED (newer options), FXIR_CALLBACK, FXIR_LIMIT. torch.fx:
 /// `replace_pattern_with_filters`.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_replace_pattern(

@@ -159,7 +159,7 @@ pub unsafe extern "C" fn fxir_tensor_copy(
         let meta = plain_meta(dtype, shape, rank)?;
         // Before the copy, so that a wrong length costs nothing.
         if meta.nbytes()? != Some(length as u64) {
-            let message = format!("{length} bytes were given for a tensor of {} bytes", meta.nbytes()?.unwrap_or(0));
+            let message = format!("the bytes given are {length}, those of the tensor {}", meta.nbytes()?.unwrap_or(0));
             return Err(Failure::new(FXIR_INVALID_ARGUMENT, message));
         }
         tensor.set_handle(TensorRecord::new(Arc::new(Tensor::from_bytes(meta, bytes.to_vec())?)))

@@ -8,6 +8,7 @@ use super::status::*;
 use super::stream::{fxir_write, CallbackWriter};
 use super::tensor::{fxir_release, fxir_tensor, Borrowed, TensorRecord};
 use crate::formats::weights;
+use crate::ir::error::counted;
 use crate::ir::Tensor;
 use indexmap::IndexMap;
 use parking_lot::RwLock;
@@ -156,8 +157,9 @@ pub unsafe extern "C" fn fxir_weights_tensor(
             let tensors = record.0.read();
             (tensors.len(), tensors.get_index(index).map(|(_, tensor)| tensor.clone()))
         };
-        let found = found
-            .ok_or_else(|| Failure::new(FXIR_OUT_OF_RANGE, format!("there are {count} tensors, none at {index}")))?;
+        let found = found.ok_or_else(|| {
+            Failure::new(FXIR_OUT_OF_RANGE, format!("of {} none is at {index}", counted(count, "tensor")))
+        })?;
         out.set_handle(TensorRecord::new(found))
     })
 }

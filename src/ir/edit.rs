@@ -1,7 +1,7 @@
 //! Edits of a graph. Each checks first and then changes, and leaves users exact.
 
 use super::argument::{Args, Argument, Kwargs};
-use super::error::{Error, ErrorKind, Result};
+use super::error::{counted, Error, ErrorKind, Result};
 use super::graph::{check_target, Graph, NameFor};
 use super::name::Name;
 use super::node::{Meta, NodeId, Op};
@@ -37,7 +37,8 @@ impl Graph {
         match self.node_mut(node)?.args.get_mut(index) {
             Some(place) => *place = argument,
             None => {
-                let message = format!("node {} has {count} positional arguments, none at {index}", self.name(node));
+                let message =
+                    format!("node {} has {}, none at {index}", self.name(node), counted(count, "positional argument"));
                 return Err(Error::new(ErrorKind::OutOfRange, message).at_node(node));
             }
         }
@@ -50,7 +51,8 @@ impl Graph {
         let count = self.get(node)?.args.len();
         self.check_arguments(std::slice::from_ref(&argument), &[])?;
         if index > count {
-            let message = format!("node {} has {count} positional arguments, no place at {index}", self.name(node));
+            let message =
+                format!("node {} has {}, no place at {index}", self.name(node), counted(count, "positional argument"));
             return Err(Error::new(ErrorKind::OutOfRange, message).at_node(node));
         }
         self.node_mut(node)?.args.insert(index, argument);
@@ -248,7 +250,7 @@ impl Graph {
             }
         }
         if sequence.len() != self.len() {
-            let message = format!("the order names {} of {} nodes", sequence.len(), self.len());
+            let message = format!("the order names {} of {}", sequence.len(), counted(self.len(), "node"));
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         let slots: Vec<u32> = sequence.iter().map(|node| node.slot() as u32).collect();

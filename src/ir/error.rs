@@ -59,6 +59,15 @@ pub struct Error {
 /// The result of every fallible function of the core.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// A number of things in words: "1 node", "2 nodes".
+pub(crate) fn counted(count: impl TryInto<u64>, what: &str) -> String {
+    match count.try_into() {
+        Ok(1) => format!("1 {what}"),
+        Ok(count) => format!("{count} {what}s"),
+        Err(_) => format!("too many {what}s"),
+    }
+}
+
 impl Error {
     /// An error that is about no node and no text.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {

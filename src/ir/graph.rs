@@ -377,7 +377,7 @@ impl Graph {
 }
 
 /// Every node calls, gets or takes something.
-pub(super) fn check_target(target: &str) -> Result<()> {
+pub(crate) fn check_target(target: &str) -> Result<()> {
     match target {
         "" => Err(Error::new(ErrorKind::InvalidArgument, "the target is empty")),
         _ => Ok(()),

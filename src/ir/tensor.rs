@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::dtype::Dtype;
-use super::error::{Error, ErrorKind, Result};
+use super::error::{counted, Error, ErrorKind, Result};
 use super::tensor_meta::{contiguous_strides, nbytes, numel};
 
 pub use super::tensor_meta::{Dim, Dims, Quantization, Scalar, Sizes, TensorMeta, Value};
@@ -66,7 +66,11 @@ impl Tensor {
     pub fn strided(meta: TensorMeta, storage: Arc<Storage>, offset: usize, strides: &[i64]) -> Result<Tensor> {
         let sizes = known_sizes(&meta)?;
         if strides.len() != sizes.len() {
-            return Err(invalid(format!("{} strides for {} dimensions", strides.len(), sizes.len())));
+            return Err(invalid(format!(
+                "{} for {}",
+                counted(strides.len(), "stride"),
+                counted(sizes.len(), "dimension")
+            )));
         }
         if let Some(negative) = strides.iter().find(|&&stride| stride < 0) {
             return Err(invalid(format!("a stride is negative: {negative}")));
@@ -80,9 +84,10 @@ impl Tensor {
         let tensor = Tensor::new(meta, Arc::new(bytes), 0)?;
         match tensor.data() {
             Some(data) if data.len() == given => Ok(tensor),
-            data => {
-                Err(invalid(format!("{given} bytes were given for a tensor of {} bytes", data.map_or(0, <[u8]>::len))))
-            }
+            data => Err(invalid(format!(
+                "the bytes given are {given}, those of the tensor {}",
+                data.map_or(0, <[u8]>::len)
+            ))),
         }
     }
 

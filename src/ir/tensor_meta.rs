@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::dtype::Dtype;
-use super::error::{Error, ErrorKind, Result};
+use super::error::{counted, Error, ErrorKind, Result};
 use super::tensor::Tensor;
 
 /// One size or stride: a number, or a symbolic expression as it was spelled.
@@ -174,7 +174,11 @@ impl TensorMeta {
         }
         if let Some(stride) = &self.stride {
             if stride.len() != self.shape.len() {
-                return Err(invalid(format!("{} strides for {} dimensions", stride.len(), self.shape.len())));
+                return Err(invalid(format!(
+                    "{} for {}",
+                    counted(stride.len(), "stride"),
+                    counted(self.shape.len(), "dimension")
+                )));
             }
         }
         self.nbytes()?;

@@ -2,6 +2,7 @@
 
 use super::in_order::in_order;
 use super::legalize::legalize;
+use crate::ir::error::counted;
 use crate::ir::tree::Fragment;
 use crate::ir::{Args, Argument, At, Error, ErrorKind, Graph, Kwargs, ModuleId, ModuleTree, NodeId, Op, Result, Value};
 use rustc_hash::FxHashMap;
@@ -180,12 +181,12 @@ fn check_signature(sub: &Fragment, inputs: usize, outputs: usize) -> Result<Opti
     let needed = placeholders().filter(|&node| !is_rest(node) && graph[node].args().is_empty()).count();
     let taken = placeholders().filter(|&node| !is_rest(node)).count();
     if inputs < needed || (inputs > taken && !placeholders().any(is_rest)) {
-        let message = format!("the submodule takes {taken} inputs, {inputs} are given");
+        let message = format!("the submodule takes {}, not {inputs}", counted(taken, "input"));
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
     match graph.output_node().and_then(|output| graph[output].args().first()) {
         Some(Argument::Tuple(items) | Argument::List(items)) if items.len() < outputs => {
-            let message = format!("the submodule returns {} values, {outputs} are to be replaced", items.len());
+            let message = format!("the submodule returns {}, not {outputs}", counted(items.len(), "value"));
             Err(Error::new(ErrorKind::InvalidArgument, message))
         }
         Some(Argument::Tuple(items) | Argument::List(items)) => Ok(Some(items.len())),

@@ -1,5 +1,6 @@
 //! Puts a graph in order: torch's `legalize_graph`, but stable.
 
+use crate::ir::error::counted;
 use crate::ir::{Error, ErrorKind, Graph, NodeId, Result};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -116,7 +117,7 @@ impl Sort<'_> {
         }
         let error = Error::new(
             ErrorKind::Lint,
-            format!("the graph has a cycle of {} nodes: {}", walk.len(), names.join(" -> ")),
+            format!("the graph has a cycle of {}: {}", counted(walk.len(), "node"), names.join(" -> ")),
         );
         walk.first().map_or(error.clone(), |&node| error.at_node(node))
     }

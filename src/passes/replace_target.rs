@@ -1,5 +1,6 @@
 //! Nodes that call one thing come to call another: torch's `replace_target_nodes_with`.
 
+use crate::ir::graph::check_target;
 use crate::ir::{Error, ErrorKind, Graph, Member, ModuleId, ModuleTree, NodeId, Op, Result};
 
 /// Makes every node of `old_op` that has `old_target` a node of `new_op` with `new_target`. Names,
@@ -7,7 +8,7 @@ use crate::ir::{Error, ErrorKind, Graph, Member, ModuleId, ModuleTree, NodeId, O
 ///
 /// Placeholders and outputs have places of their own and are refused. So are nodes that the new op
 /// does not fit: a get_attr with arguments, a method without the argument it is a method of, a
-/// module or attribute that the module does not have.
+/// module or attribute that the module does not have, an empty target.
 pub fn replace_target_nodes_with(
     tree: &mut ModuleTree,
     module: ModuleId,
@@ -20,6 +21,7 @@ pub fn replace_target_nodes_with(
         let message = format!("nodes can neither stop nor begin to be {}", op.name());
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
+    check_target(new_target)?;
     let graph = tree.graph(module)?;
     let Some(target) = graph.symbols().find(old_target) else { return Ok(0) };
     let nodes: Vec<NodeId> = graph.nodes_of(old_op).filter(|&node| graph[node].target() == target).collect();

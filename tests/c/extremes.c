@@ -460,6 +460,16 @@ static void tables(void) {
     fxir_buffer_free(table);
     fxir_module_free(module);
     module = new_module();
+    output_1(module, call_1(module, "torch.relu", placeholder(module, "x")));
+    OK(fxir_graph_print_tabular(module, &table, E));
+    CHECK(!strcmp(fxir_buffer_data(table), "opcode         name    target      args     kwargs\n"
+                                           "-------------  ------  ----------  -------  --------\n"
+                                           "placeholder    x       x           ()       {}\n"
+                                           "call_function  relu    torch.relu  (x,)     {}\n"
+                                           "output         output  output      (relu,)  {}\n"));
+    fxir_buffer_free(table);
+    fxir_module_free(module);
+    module = new_module();
     OK(fxir_graph_print_tabular(module, &table, E)); /* of nothing */
     CHECK(strlen(fxir_buffer_data(table)) == fxir_buffer_size(table));
     fxir_buffer_free(table);

@@ -298,6 +298,7 @@ static void wrong(void) {
     READ_FAILS(FXIR_PARSE, GRAPH(NODE_X "," OUTPUT("{\"is_node\":true,\"name\":7}")));
     READ_FAILS(FXIR_PARSE, GRAPH(NODE("\"target\":\"x\",\"op_code\":\"no_op\",\"name\":\"x\",\"args\":[],\"kwargs\":{}")));
     READ_FAILS(FXIR_PARSE, GRAPH(NODE("\"target\":7,\"op_code\":\"placeholder\",\"name\":\"x\",\"args\":[],\"kwargs\":{}")));
+    READ_FAILS(FXIR_PARSE, GRAPH(NODE("\"target\":\"\",\"op_code\":\"placeholder\",\"name\":\"x\",\"args\":[],\"kwargs\":{}")));
     READ_FAILS(FXIR_PARSE, GRAPH(NODE("\"target\":\"x\",\"op_code\":7,\"name\":\"x\",\"args\":[],\"kwargs\":{}")));
     READ_FAILS(FXIR_PARSE, GRAPH(NODE("\"target\":\"x\",\"op_code\":\"placeholder\",\"name\":[],\"args\":[],\"kwargs\":{}")));
     READ_FAILS(FXIR_PARSE, GRAPH(NODE("\"target\":\"x\",\"op_code\":\"placeholder\",\"name\":\"x\",\"args\":{},\"kwargs\":{}")));

@@ -48,7 +48,13 @@ static void paths(void) {
         FAILS(FXIR_NOT_FOUND, fxir_module_get_tensor(module, path, &out, E));
         REFUSED(FXIR_NOT_FOUND, module, fxir_module_delete_member(module, path, E));
         CHECK(fxir_module_member_kind(module, path) == FXIR_MEMBER_NONE);
-        if (*path) FAILS(FXIR_NOT_FOUND, fxir_module_get_submodule(module, path, &got, E));
+        if (*path) {
+            FAILS(FXIR_NOT_FOUND, fxir_module_get_submodule(module, path, &got, E));
+        } else if (OK(fxir_module_get_submodule(module, path, &got, E))) { /* the module itself */
+            CHECK(got != module && fxir_module_origin(got) == fxir_module_origin(module));
+            fxir_module_free(got);
+            got = NULL;
+        }
     }
     /* Holders are made on the way; an attribute on the way is in the way. */
     OK(fxir_module_set_tensor(module, "a.b.weight", FXIR_MEMBER_PARAMETER, tensor, E));
@@ -164,6 +170,10 @@ static void handles(void) {
     fxir_module *module = new_module(), *sub = NULL, *below = NULL, *again = NULL, *retained = NULL;
     const char *path, *name;
     fxir_node x;
+    CHECK(!strcmp(fxir_module_type_name(module), "GraphModule") && fxir_graph_node_count(module) == 0);
+    OK(fxir_module_new("Net", &again, E));
+    CHECK(!strcmp(fxir_module_type_name(again), "Net") && fxir_module_kind(again) == FXIR_MODULE_GRAPH);
+    fxir_module_free(again);
     OK(fxir_module_add_submodule(module, "a.b", FXIR_MODULE_GRAPH, "T", &sub, E));
     x = placeholder(sub, "x");
     name = fxir_node_name(sub, x);

@@ -30,7 +30,7 @@ fn every_key_is_checked() {
         (r#""shape":"[4]""#, r#""shape":"[-4]""#, "a size is negative: -4"),
         (r#""shape":"[4]""#, r#""shape":"[9223372036854775807]""#, "is too large"),
         (r#""shape":"[4]""#, r#""shape":"[9223372036854775808]""#, "`shape` is no list of sizes"),
-        (r#""shape":"[4]""#, r#""shape":"[4, 4]""#, "1 strides for 2 dimensions"),
+        (r#""shape":"[4]""#, r#""shape":"[4, 4]""#, "1 stride for 2 dimensions"),
         (r#""stride":"[1]""#, r#""stride":"[-1]""#, "a stride is negative"),
         (r#""dtype":"torch.float32""#, r#""dtype":"float32""#, "`dtype` is none that torch has"),
         (

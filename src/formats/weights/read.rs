@@ -11,7 +11,7 @@ use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 
 use super::{loaded_dtype, map, LENGTH_FIELD, MAX_HEADER, METADATA_KEY};
 use crate::ir::dtype::Dtype;
-use crate::ir::error::{Error, ErrorKind, Result};
+use crate::ir::error::{counted, Error, ErrorKind, Result};
 use crate::ir::tensor::{Storage, Tensor};
 use crate::ir::tensor_meta::TensorMeta;
 
@@ -102,7 +102,7 @@ impl IntoIterator for Weights {
 /// The header's bytes, and where the data begins.
 fn split_header(file: &[u8]) -> Result<(&[u8], usize)> {
     let Some((length, rest)) = file.split_first_chunk::<LENGTH_FIELD>() else {
-        return Err(parse(format!("not a safetensors file: {} bytes are too few for a header", file.len())));
+        return Err(parse(format!("not a safetensors file: {} cannot hold a header", counted(file.len(), "byte"))));
     };
     let length = u64::from_le_bytes(*length);
     let header = usize::try_from(length)
@@ -112,9 +112,11 @@ fn split_header(file: &[u8]) -> Result<(&[u8], usize)> {
     match rest.get(..header) {
         Some(bytes) if bytes.first() == Some(&b'{') => Ok((bytes, LENGTH_FIELD + header)),
         Some(_) => Err(parse("not a safetensors file: the header does not begin with `{`".into())),
-        None => {
-            Err(parse(format!("the file is cut off: its header should take {header} bytes, {} are there", rest.len())))
-        }
+        None => Err(parse(format!(
+            "the file is cut off: of its header, {}, it has {}",
+            counted(header, "byte"),
+            rest.len()
+        ))),
     }
 }
 
@@ -190,7 +192,7 @@ fn check_offsets(entries: &[(Arc<str>, TensorInfo)], data_length: usize) -> Resu
         return Err(parse(format!("tensor `{}` at bytes {start} to {end} of {data_length} {wrong}", shown(name))));
     }
     if covered != data_length {
-        return Err(parse(format!("{} bytes at the end of the file belong to no tensor", data_length - covered)));
+        return Err(parse(format!("no tensor has the last {} of the file", counted(data_length - covered, "byte"))));
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ mod replacement;
 mod wide;
 
 use super::subgraph_matcher::{match_pattern, MatchFilter, MatchOptions, Matches, Pattern};
+use crate::ir::error::counted;
 use crate::ir::{lint, Argument, Error, ErrorKind, ModuleId, ModuleTree, NodeId, Result};
 use members::NewMember;
 use replacement::Replacement;
@@ -93,15 +94,15 @@ impl Rewrite {
         let members = members::missing_members(tree, module, replacement)?;
         let mut replacement = Replacement::new(replacement.0.graph(replacement.1)?, graph.symbols())?;
         let counts = |pattern: usize, replacement: usize, what: &str| {
-            let message = format!("the pattern has {pattern} {what} and the replacement {replacement}");
+            let message = format!("the pattern has {} and the replacement {replacement}", counted(pattern, what));
             if pattern == replacement {
                 Ok(())
             } else {
                 Err(Error::new(ErrorKind::InvalidArgument, message))
             }
         };
-        counts(pattern.placeholders().len(), replacement.placeholders.len(), "placeholders")?;
-        counts(pattern.returning().len(), replacement.returned.len(), "returned nodes")?;
+        counts(pattern.placeholders().len(), replacement.placeholders.len(), "placeholder")?;
+        counts(pattern.returning().len(), replacement.returned.len(), "returned node")?;
         let returning = drop_returned_placeholders(pattern, &mut replacement)?;
         let options = MatchOptions { match_output: false, remove_overlapping_matches: true, ..*options };
         let mut matches = match_pattern(tree, module, pattern, &options, filter)?;
