@@ -92,9 +92,14 @@ impl Tracer {
 
     /// Changes the graph in the making: what an operation cannot say, an annotation for one.
     pub fn with_graph<T>(&self, change: impl FnOnce(&mut Graph) -> Result<T>) -> Result<T> {
+        self.with_module(|tree, id| change(tree.graph_mut(id)?))
+    }
+
+    /// Changes the module in the making: members that the operations name, for one.
+    pub fn with_module<T>(&self, change: impl FnOnce(&mut ModuleTree, ModuleId) -> Result<T>) -> Result<T> {
         let mut module = self.shared.module.lock();
         let (tree, id) = module.as_mut().ok_or_else(over)?;
-        change(tree.graph_mut(*id)?)
+        change(tree, *id)
     }
 
     /// Ends the trace: a function that returned nothing returned None. The module passes lint, and

@@ -8,6 +8,7 @@ mod names;
 mod recorded;
 mod serialize;
 mod text;
+mod trace;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,7 @@ fn conformance() {
         names::run(&folder, &mut report);
         serialize::run(&folder, &mut report);
         text::run(&folder, &mut report);
+        trace::run(&folder, &mut report);
         recorded::run(&folder, &mut report);
     }
     for (name, suite) in &report.suites {

@@ -15,6 +15,7 @@ pub(super) enum Spelling {
     SetItem,
 }
 
+use ruff_python_ast::{CmpOp, Operator};
 use Spelling::{GetItem, InPlace, Infix, Prefix, SetItem};
 
 /// By their names in `_operator`, sorted.
@@ -62,6 +63,40 @@ const OPERATORS: [(&str, Spelling); 37] = [
 pub(super) fn spelling(name: &str) -> Option<Spelling> {
     let known = &OPERATORS;
     known.binary_search_by_key(&name, |(name, _)| name).ok().map(|at| known[at].1)
+}
+
+/// An operator's function in Python's `operator`.
+pub(super) fn operator_name(operator: Operator) -> &'static str {
+    match operator {
+        Operator::Add => "add",
+        Operator::Sub => "sub",
+        Operator::Mult => "mul",
+        Operator::MatMult => "matmul",
+        Operator::Div => "truediv",
+        Operator::Mod => "mod",
+        Operator::Pow => "pow",
+        Operator::LShift => "lshift",
+        Operator::RShift => "rshift",
+        Operator::BitOr => "or_",
+        Operator::BitXor => "xor",
+        Operator::BitAnd => "and_",
+        Operator::FloorDiv => "floordiv",
+    }
+}
+
+/// A comparison's function there; `in` and `not in` have none that takes its operands as they stand.
+pub(super) fn comparison_name(operator: CmpOp) -> Option<&'static str> {
+    Some(match operator {
+        CmpOp::Eq => "eq",
+        CmpOp::NotEq => "ne",
+        CmpOp::Lt => "lt",
+        CmpOp::LtE => "le",
+        CmpOp::Gt => "gt",
+        CmpOp::GtE => "ge",
+        CmpOp::Is => "is_",
+        CmpOp::IsNot => "is_not",
+        CmpOp::In | CmpOp::NotIn => return None,
+    })
 }
 
 #[cfg(test)]

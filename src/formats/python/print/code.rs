@@ -1,7 +1,7 @@
 //! Functions and classes: signature, statements, comments, nested classes.
 
 use super::clears::Clears;
-use super::statement::{write_annotation, Statement};
+use super::statement::{write_annotation, write_function, Statement};
 use super::ReadableOptions;
 use crate::formats::python::pytree::Pytree;
 use crate::formats::python::repr::write_repr;
@@ -201,7 +201,14 @@ fn wrapped(graph: &Graph) -> Vec<&str> {
     if declared.is_empty() {
         return Vec::new();
     }
-    graph.nodes_of(Op::CallFunction).filter_map(|node| declared.take(graph.target(node))).collect()
+    let mut name = String::new();
+    let mut called = Vec::with_capacity(declared.len());
+    for node in graph.nodes_of(Op::CallFunction) {
+        name.clear();
+        write_function(&mut name, graph.target(node));
+        called.extend(declared.take(name.as_str()));
+    }
+    called
 }
 
 fn push_spaces(out: &mut String, count: usize) {

@@ -88,7 +88,7 @@ impl<'g> Statement<'g> {
             }
             (Some(Spelling::Infix(sign)), [x, y]) => {
                 self.left(out, node);
-                self.operand(out, x, true);
+                self.operand(out, x, sign == "**");
                 for part in [" ", sign, " "] {
                     out.push_str(part);
                 }
@@ -185,12 +185,12 @@ impl<'g> Statement<'g> {
         }
     }
 
-    /// What an operator is applied to. A negative number comes in parentheses where it is first, as
-    /// `-1 ** x` is another thing.
-    fn operand(&self, out: &mut String, argument: &Argument, is_first: bool) {
+    /// What an operator is applied to. A negative number comes in parentheses before what binds closer
+    /// than its sign: `-1 ** x` is another thing.
+    fn operand(&self, out: &mut String, argument: &Argument, binds_closer: bool) {
         let start = out.len();
         self.argument(out, argument);
-        if is_first && out[start..].starts_with('-') {
+        if binds_closer && out[start..].starts_with('-') {
             out.insert(start, '(');
             out.push(')');
         }
@@ -324,11 +324,11 @@ fn write_path(out: &mut String, base: &str, path: &str) {
 
 /// A function by the name under which code has it: builtins bare, those of `operator` and `math`
 /// with an underscore, as torch names what is not its own.
-fn write_function(out: &mut String, target: &str) {
+pub(super) fn write_function(out: &mut String, target: &str) {
     match target.split_once('.') {
         Some(("builtins", name)) if is_identifier(name) => out.push_str(name),
         Some(("_operator", name)) if is_identifier(name) => {
-            out.push_str("operator_");
+            out.push_str("_operator_");
             out.push_str(name);
         }
         Some(("math", name)) if is_identifier(name) => {

@@ -1,8 +1,8 @@
 //! Lines on their way to the parser.
 
 use super::function::Function;
-use super::lines::Line;
-use super::source::Source;
+use crate::formats::python::lines::Line;
+use crate::formats::python::source::Source;
 use crate::ir::{Error, Result};
 use ruff_python_ast::Stmt;
 

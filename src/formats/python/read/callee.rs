@@ -1,48 +1,11 @@
 //! What an expression names: a member of the module, a global, a method.
 
 use super::function::Function;
+use crate::formats::python::globals;
 use crate::formats::python::literal::parse_literal;
 use crate::ir::{Args, Op, Result};
 use ruff_python_ast::Expr;
 use smallvec::SmallVec;
-
-/// Functions that code calls by bare names.
-const BUILTINS: [&str; 34] = [
-    "abs",
-    "all",
-    "any",
-    "bin",
-    "bool",
-    "bytes",
-    "callable",
-    "chr",
-    "complex",
-    "dict",
-    "divmod",
-    "enumerate",
-    "float",
-    "getattr",
-    "hasattr",
-    "hash",
-    "hex",
-    "int",
-    "isinstance",
-    "len",
-    "list",
-    "max",
-    "min",
-    "next",
-    "pow",
-    "print",
-    "range",
-    "reversed",
-    "round",
-    "setattr",
-    "slice",
-    "sorted",
-    "sum",
-    "tuple",
-];
 
 impl Function<'_, '_> {
     /// What a call calls. The receiver of a method is its first argument.
@@ -146,14 +109,7 @@ impl Function<'_, '_> {
             whole.push('.');
             whole.push_str(part);
         }
-        let is_bare = parts.is_empty() && whole == root;
-        Some(match whole.as_str() {
-            name if is_bare && BUILTINS.binary_search(&name).is_ok() => format!("builtins.{name}"),
-            name if is_bare && name.starts_with("operator_") => name.replacen("operator_", "_operator.", 1),
-            name if is_bare && name.starts_with("math_") => name.replacen("math_", "math.", 1),
-            name if name.starts_with("operator.") => format!("_{name}"),
-            _ => whole,
-        })
+        Some(globals::target(whole))
     }
 }
 

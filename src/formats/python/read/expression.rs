@@ -1,43 +1,12 @@
 //! Expressions: literals become arguments, operations become nodes.
 
-use super::function::{Function, Mention};
+use super::function::Function;
 use crate::formats::python::literal::parse_literal;
+use crate::formats::python::members::Mention;
+use crate::formats::python::operators::{comparison_name, operator_name};
 use crate::ir::{Args, Argument, Kwargs, Op, Result};
 use ruff_python_ast::{CmpOp, Expr, Number, Operator, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
-
-/// An operator's function in Python's `operator`.
-pub(super) fn operator_name(operator: Operator) -> &'static str {
-    match operator {
-        Operator::Add => "add",
-        Operator::Sub => "sub",
-        Operator::Mult => "mul",
-        Operator::MatMult => "matmul",
-        Operator::Div => "truediv",
-        Operator::Mod => "mod",
-        Operator::Pow => "pow",
-        Operator::LShift => "lshift",
-        Operator::RShift => "rshift",
-        Operator::BitOr => "or_",
-        Operator::BitXor => "xor",
-        Operator::BitAnd => "and_",
-        Operator::FloorDiv => "floordiv",
-    }
-}
-
-fn comparison_name(operator: CmpOp) -> Option<&'static str> {
-    Some(match operator {
-        CmpOp::Eq => "eq",
-        CmpOp::NotEq => "ne",
-        CmpOp::Lt => "lt",
-        CmpOp::LtE => "le",
-        CmpOp::Gt => "gt",
-        CmpOp::GtE => "ge",
-        CmpOp::Is => "is_",
-        CmpOp::IsNot => "is_not",
-        CmpOp::In | CmpOp::NotIn => return None,
-    })
-}
 
 /// Whether an expression is one constant.
 pub(super) fn flat(expression: &Expr) -> bool {

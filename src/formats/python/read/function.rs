@@ -1,7 +1,8 @@
 //! One function on its way to becoming a graph: its parameters, its statements, the names it binds.
 
-use super::annotation::parse_annotation;
-use super::source::Source;
+use crate::formats::python::annotation::parse_annotation;
+use crate::formats::python::members::Mention;
+use crate::formats::python::source::Source;
 use crate::formats::python::stack_trace;
 use crate::ir::{Args, Argument, At, Error, Graph, Kwargs, ModuleId, ModuleTree, Name, NodeId, Op};
 use crate::ir::{RecentSymbols, Result, Symbol, Value};
@@ -10,14 +11,6 @@ use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
 use std::sync::Arc;
-
-/// A member that a node names, as far as the text tells.
-pub(super) struct Mention {
-    pub(super) path: String,
-    pub(super) is_called: bool,
-    pub(super) node: NodeId,
-    pub(super) at: usize,
-}
 
 /// What a reader knows beside the text of the function.
 #[derive(Default)]

@@ -1,23 +1,20 @@
 //! Reading FX code: a function or a module class as torch prints it, into a graph module.
 
-mod annotation;
 mod block;
 mod callee;
 mod expression;
 mod function;
-mod lines;
-mod members;
-mod source;
 mod statement;
 
+use super::globals::add_imports;
+use super::lines::{Line, Lines};
+use super::members::{self, Members, Mention};
+use super::source::Source;
 use crate::ir::{Error, Graph, ModuleId, ModuleTree, NewModule, NodeId, Result};
 use block::{syntax, Block};
-use function::{Function, Imports, Mention};
-use lines::{Line, Lines};
-use members::Members;
+use function::{Function, Imports};
 use ruff_python_ast::Stmt;
 use ruff_text_size::Ranged;
-use source::Source;
 
 /// Reads a function or a module class with those nested in it. Of text with several, a log for one,
 /// it is the first.
@@ -271,27 +268,7 @@ impl<'t> Reader<'_, 't> {
         let parsed =
             ruff_python_parser::parse_module(text).map_err(|error| self.syntax(&error, line.start as isize))?;
         for statement in &parsed.into_syntax().body {
-            match statement {
-                Stmt::Import(import) => {
-                    for name in &import.names {
-                        if let Some(alias) = &name.asname {
-                            self.imports.names.insert(alias.to_string(), name.name.to_string());
-                        }
-                    }
-                }
-                Stmt::ImportFrom(import) => {
-                    let module = import.module.as_ref().map(|module| module.to_string()).unwrap_or_default();
-                    for name in &import.names {
-                        let whole =
-                            if module.is_empty() { name.name.to_string() } else { format!("{module}.{}", name.name) };
-                        let alias = name.asname.as_ref().unwrap_or(&name.name).to_string();
-                        if alias != whole {
-                            self.imports.names.insert(alias, whole);
-                        }
-                    }
-                }
-                _ => {}
-            }
+            add_imports(statement, &mut self.imports.names);
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! Statements: what they bind, and what they make.
 
-use super::expression::{flat, operator_name};
+use super::expression::flat;
 use super::function::Function;
+use crate::formats::python::operators::operator_name;
 use crate::formats::python::pytree::Pytree;
 use crate::ir::{Args, Argument, Kwargs, NodeId, Op, Result};
 use ruff_python_ast::{Expr, Stmt};

@@ -1,13 +1,22 @@
 //! The members that a text names and does not tell of.
 
-use super::function::Mention;
 use super::source::Source;
-use crate::ir::{Argument, Attribute, Member, ModuleId, ModuleTree, NewModule, Result, Tensor, TensorKind, Value};
+use crate::ir::{
+    Argument, Attribute, Member, ModuleId, ModuleTree, NewModule, NodeId, Result, Tensor, TensorKind, Value,
+};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// The type of a module of which only calls are known.
 const UNKNOWN_TYPE: &str = "torch.nn.Module";
+
+/// A member that a node names, as far as the text tells.
+pub(super) struct Mention {
+    pub(super) path: String,
+    pub(super) is_called: bool,
+    pub(super) node: NodeId,
+    pub(super) at: usize,
+}
 
 pub(super) struct Members<'s, 't> {
     pub(super) source: &'s Source<'t>,

@@ -8,6 +8,9 @@ use crate::ir::{Error, ErrorKind, Result};
 const MAX_BRACKETS: usize = 100;
 /// How many operators, dots and calls may follow each other without a comma.
 const MAX_CHAIN: usize = 256;
+/// How many lambdas a line may have, and how many brackets its interpolated strings: both nest unseen
+/// by the other limits.
+const MAX_HIDDEN: usize = 100;
 
 /// One logical line.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +69,7 @@ impl<'s, 't> Lines<'s, 't> {
         let mut open = 0usize;
         let mut chains = [0usize; MAX_BRACKETS + 1];
         let mut chain = 0usize;
+        let mut hidden = 0usize;
         while let Some(&byte) = bytes.get(at) {
             match CLASSES[usize::from(byte)] {
                 PLAIN => {}
@@ -91,7 +95,14 @@ impl<'s, 't> Lines<'s, 't> {
                     chain -= chains[open].min(chain);
                     chains[open] = 0;
                 }
-                QUOTE => at = self.end_of_string(at)?,
+                QUOTE => {
+                    let end = self.end_of_string(at)?;
+                    if self.is_interpolated(at) {
+                        hidden += bytes[at..end].iter().filter(|&&byte| CLASSES[usize::from(byte)] == OPEN).count();
+                        self.check_hidden(at, hidden)?;
+                    }
+                    at = end;
+                }
                 COMMENT => {
                     let rest = &bytes[at..];
                     at += memchr(rest).unwrap_or(rest.len());
@@ -101,6 +112,10 @@ impl<'s, 't> Lines<'s, 't> {
                 // An operator, or a letter that a keyword begins with.
                 _ => {
                     let counts = CLASSES[usize::from(byte)] == OPERATOR || self.is_keyword(at);
+                    if byte == b'l' && counts {
+                        hidden += 1;
+                        self.check_hidden(at, hidden)?;
+                    }
                     if counts {
                         chains[open] += 1;
                         chain += 1;
@@ -113,6 +128,20 @@ impl<'s, 't> Lines<'s, 't> {
             at += 1;
         }
         Ok(bytes.len())
+    }
+
+    fn check_hidden(&self, at: usize, hidden: usize) -> Result<()> {
+        match hidden > MAX_HIDDEN {
+            true => Err(self.limit(at, &format!("a line has more than {MAX_HIDDEN} lambdas or interpolations"))),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the string that begins at `at` has a prefix that makes it an f-string or a t-string.
+    fn is_interpolated(&self, at: usize) -> bool {
+        let bytes = self.source.text.as_bytes();
+        let prefix = bytes.get(at.saturating_sub(2)..at).unwrap_or_default();
+        prefix.iter().any(|byte| matches!(byte, b'f' | b'F' | b't' | b'T'))
     }
 
     fn is_keyword(&self, at: usize) -> bool {

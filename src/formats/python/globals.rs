@@ -1,0 +1,93 @@
+//! What is global in Python text: builtins, what imports bind, and the targets that functions have.
+
+use ruff_python_ast::Stmt;
+use rustc_hash::FxHashMap;
+
+/// Functions that code calls by bare names.
+const BUILTINS: [&str; 34] = [
+    "abs",
+    "all",
+    "any",
+    "bin",
+    "bool",
+    "bytes",
+    "callable",
+    "chr",
+    "complex",
+    "dict",
+    "divmod",
+    "enumerate",
+    "float",
+    "getattr",
+    "hasattr",
+    "hash",
+    "hex",
+    "int",
+    "isinstance",
+    "len",
+    "list",
+    "max",
+    "min",
+    "next",
+    "pow",
+    "print",
+    "range",
+    "reversed",
+    "round",
+    "setattr",
+    "slice",
+    "sorted",
+    "sum",
+    "tuple",
+];
+
+/// The target of the function that code calls by this name: `len` is `builtins.len`.
+pub(super) fn target(name: String) -> String {
+    if let Some(rest) = name.strip_prefix("operator.") {
+        return format!("_operator.{rest}");
+    }
+    if is_builtin(&name) {
+        return format!("builtins.{name}");
+    }
+    // As torch spells them where it wraps them.
+    for (spelled, module) in [("_operator_", "_operator."), ("operator_", "_operator."), ("math_", "math.")] {
+        if let Some(rest) = name.strip_prefix(spelled).filter(|rest| !rest.contains('.')) {
+            return format!("{module}{rest}");
+        }
+    }
+    name
+}
+
+/// Whether a name is that of a function in Python's `builtins`.
+pub(super) fn is_builtin(name: &str) -> bool {
+    BUILTINS.binary_search(&name).is_ok()
+}
+
+/// Adds what an import binds to `names`: from a name in the text to what it is. What is no import
+/// adds nothing.
+pub(super) fn add_imports(statement: &Stmt, names: &mut FxHashMap<String, String>) {
+    match statement {
+        Stmt::Import(import) => {
+            for name in &import.names {
+                match &name.asname {
+                    Some(alias) => names.insert(alias.to_string(), name.name.to_string()),
+                    // `import a.b` binds `a`.
+                    None => {
+                        let top = name.name.split('.').next().unwrap_or_default();
+                        names.insert(top.to_owned(), top.to_owned())
+                    }
+                };
+            }
+        }
+        Stmt::ImportFrom(import) => {
+            for name in &import.names {
+                let whole = match &import.module {
+                    Some(module) => format!("{module}.{}", name.name),
+                    None => name.name.to_string(),
+                };
+                names.insert(name.asname.as_ref().unwrap_or(&name.name).to_string(), whole);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,493 @@
+//! Calls: functions of the text are inlined, those of torch recorded, modules called or looked into.
+
+use super::constant;
+use super::functions::recorded;
+use super::interpreter::Interpreter;
+use super::statement::Flow;
+use super::value::{Body, Function, MemberValue, Value};
+use crate::formats::python::globals;
+use crate::ir::{Argument, Op, Result};
+use ruff_python_ast::{CmpOp, Expr, ExprCall, Operator, Parameters, UnaryOp};
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// Keyword arguments in their order.
+pub(super) type Keywords<'a> = Vec<(Rc<str>, Value<'a>)>;
+
+impl<'a> Interpreter<'a, '_> {
+    pub(super) fn call_expression(&mut self, scope: usize, call: &'a ExprCall) -> Result<Value<'a>> {
+        let callee = match &*call.func {
+            // An item of a member of which nothing is known is a module where it is called.
+            Expr::Subscript(subscript) => {
+                let of = self.expression(scope, &subscript.value)?;
+                let index = self.expression(scope, &subscript.slice)?;
+                match (&of, &index) {
+                    (Value::Member(member), Value::Plain(Argument::Int(at))) if member.module.is_none() && *at >= 0 => {
+                        let path = format!("{}.{at}", member.path);
+                        Value::Member(Rc::new(MemberValue { path, module: None, class: None }))
+                    }
+                    _ => self.item(of, index, subscript.range)?,
+                }
+            }
+            func => self.expression(scope, func)?,
+        };
+        let args = self.items(scope, &call.arguments.args)?;
+        let mut kwargs = Keywords::with_capacity(call.arguments.keywords.len());
+        for keyword in &call.arguments.keywords {
+            let value = self.expression(scope, &keyword.value)?;
+            match &keyword.arg {
+                Some(key) => self.keyword(&mut kwargs, key.as_str().into(), value, keyword.range)?,
+                None => {
+                    let Value::Dict(dict) = value else {
+                        return Err(self.wrong(keyword, "what follows `**` is no dict that is known here"));
+                    };
+                    for (key, value) in self.heap.dicts.get(dict).cloned().unwrap_or_default() {
+                        let Value::Plain(Argument::Str(key)) = key else {
+                            return Err(self.wrong(keyword, "a keyword is no string"));
+                        };
+                        let key = self.symbols.text(key).into();
+                        self.keyword(&mut kwargs, key, value, keyword.range)?;
+                    }
+                }
+            }
+        }
+        self.call(callee, args, kwargs, call.range(), call.func.range())
+    }
+
+    fn keyword(&self, kwargs: &mut Keywords<'a>, key: Rc<str>, value: Value<'a>, range: TextRange) -> Result<()> {
+        if kwargs.iter().any(|(other, _)| *other == key) {
+            return Err(self.wrong(range, format!("the keyword `{key}` is given twice")));
+        }
+        kwargs.push((key, value));
+        Ok(())
+    }
+
+    pub(super) fn call(
+        &mut self,
+        callee: Value<'a>,
+        mut args: Vec<Value<'a>>,
+        kwargs: Keywords<'a>,
+        range: TextRange,
+        name: TextRange,
+    ) -> Result<Value<'a>> {
+        match &callee {
+            Value::Function(function) => self.inline(function, args, kwargs, range),
+            Value::Global(global) => self.call_global(global, args, kwargs, range),
+            Value::Attribute(index) => {
+                let Some(attribute) = self.heap.attributes.get(*index) else { return Ok(Value::NONE) };
+                let (of, method) = (Value::Plain(Argument::Node(attribute.of)), attribute.name.clone());
+                args.insert(0, of);
+                self.call_value_method(&method, args, kwargs, range)
+            }
+            Value::Plain(Argument::Node(_)) => {
+                args.insert(0, callee);
+                self.record(Op::CallMethod, "__call__", args, kwargs, range)
+            }
+            Value::Method(method) => match &method.0 {
+                Value::Buffer(path) => match self.buffer_method(path, &method.1, &args) {
+                    Some(constant) => Ok(constant),
+                    None => {
+                        args.insert(0, method.0.clone());
+                        self.record(Op::CallMethod, &method.1, args, kwargs, range)
+                    }
+                },
+                container => self.container_method(container, &method.1, args, &kwargs, range),
+            },
+            Value::Member(member) => self.call_member(member, args, kwargs, range),
+            _ => {
+                let what = self.slice(name);
+                Err(self.wrong(name, format!("`{what}` is {} and cannot be called", callee.kind())))
+            }
+        }
+    }
+
+    /// A method of a value of the graph; those behind operators are operators.
+    fn call_value_method(
+        &mut self,
+        method: &str,
+        args: Vec<Value<'a>>,
+        kwargs: Keywords<'a>,
+        range: TextRange,
+    ) -> Result<Value<'a>> {
+        let operator = method.strip_prefix("__").and_then(|name| name.strip_suffix("__"));
+        if let Some(operator) = operator.filter(|_| kwargs.is_empty()) {
+            if let Some(made) = self.call_operator(operator, &args, range)? {
+                return Ok(made);
+            }
+        }
+        self.record(Op::CallMethod, method, args, kwargs, range)
+    }
+
+    fn call_member(
+        &mut self,
+        member: &MemberValue<'a>,
+        args: Vec<Value<'a>>,
+        kwargs: Keywords<'a>,
+        range: TextRange,
+    ) -> Result<Value<'a>> {
+        if let Some(class) = member.class.filter(|class| !self.leaves.contain(class.name.as_str())) {
+            if let Some(definition) = self.program.method(class, "forward") {
+                let mut function = self.function(definition, None)?;
+                let MemberValue { path, module, class } = member;
+                let receiver = MemberValue { path: path.clone(), module: *module, class: *class };
+                function.receiver = Some(Value::Member(Rc::new(receiver)));
+                return self.inline(&function, args, kwargs, range);
+            }
+        }
+        if member.path.is_empty() {
+            return Err(self.wrong(range, "the module calls itself"));
+        }
+        if let Some(module) = member.module {
+            let (is_sequential, is_container) = self.tracer.read(|tree, _| {
+                let Ok(module) = tree.get(module) else { return (false, false) };
+                let type_name = tree.symbols().text(module.type_name()).rsplit('.').next().unwrap_or_default();
+                let has_children = !module.submodules().is_empty();
+                let is_list = matches!(type_name, "ModuleList" | "ModuleDict");
+                (type_name == "Sequential" && has_children && module.graph().is_none(), is_list)
+            })?;
+            if is_container {
+                return Err(self.wrong(range, format!("`self.{}` holds modules and is none to call", member.path)));
+            }
+            if is_sequential && kwargs.is_empty() {
+                let mut args = args;
+                for child in self.children(member, range)? {
+                    args = vec![self.deeper(range, |this| this.call(child, args, Vec::new(), range, range))?];
+                }
+                return Ok(args.pop().unwrap_or(Value::NONE));
+            }
+        }
+        self.record(Op::CallModule, &member.path, args, kwargs, range)
+    }
+
+    /// Runs a function of the text where it is called.
+    pub(super) fn inline(
+        &mut self,
+        function: &Function<'a>,
+        mut args: Vec<Value<'a>>,
+        kwargs: Keywords<'a>,
+        range: TextRange,
+    ) -> Result<Value<'a>> {
+        args.splice(0..0, function.receiver.clone());
+        self.deeper(range, |this| {
+            let scope = this.open_scope(function.scope);
+            for (name, value) in &function.defaults {
+                this.set(scope, name, value.clone());
+            }
+            if let Some(parameters) = function.parameters {
+                this.bind_parameters(function.name, parameters, scope, args, kwargs, range)?;
+            } else if !args.is_empty() || !kwargs.is_empty() {
+                return Err(this.wrong(range, format!("`{}` takes no arguments", function.name)));
+            }
+            let result = match function.body {
+                Body::Expression(body) => this.expression(scope, body)?,
+                Body::Statements(body) => match this.block(scope, body)? {
+                    Flow::Return(value) => value,
+                    _ => Value::NONE,
+                },
+            };
+            this.close_scope(scope);
+            Ok(result)
+        })
+    }
+
+    fn bind_parameters(
+        &mut self,
+        function: &str,
+        parameters: &'a Parameters,
+        scope: usize,
+        args: Vec<Value<'a>>,
+        kwargs: Keywords<'a>,
+        range: TextRange,
+    ) -> Result<()> {
+        let mut args = args.into_iter();
+        let mut kwargs: indexmap::IndexMap<Rc<str>, Value<'a>> = kwargs.into_iter().collect();
+        let positional = parameters.posonlyargs.iter().map(|parameter| (parameter, true, false));
+        let either = parameters.args.iter().map(|parameter| (parameter, true, true));
+        let named = parameters.kwonlyargs.iter().map(|parameter| (parameter, false, true));
+        for (parameter, by_position, by_name) in positional.chain(either) {
+            self.bind_parameter(function, parameter, scope, &mut args, &mut kwargs, by_position, by_name, range)?;
+        }
+        let rest: Vec<Value<'a>> = args.by_ref().collect();
+        match &parameters.vararg {
+            Some(vararg) => {
+                let rest = self.heap.tuple(rest);
+                self.set(scope, vararg.name.as_str(), rest);
+            }
+            None if rest.is_empty() => {}
+            None => return Err(self.wrong(range, format!("`{function}` is given {} arguments too many", rest.len()))),
+        }
+        for (parameter, by_position, by_name) in named {
+            self.bind_parameter(function, parameter, scope, &mut args, &mut kwargs, by_position, by_name, range)?;
+        }
+        match &parameters.kwarg {
+            Some(kwarg) => {
+                let named = kwargs.into_iter();
+                let named = named.map(|(key, value)| (Value::Plain(Argument::Str(self.symbols.intern(&key))), value));
+                let named = named.collect();
+                let named = self.heap.dict(named);
+                self.set(scope, kwarg.name.as_str(), named);
+            }
+            None => {
+                if let Some((key, _)) = kwargs.first() {
+                    return Err(self.wrong(range, format!("`{function}` has no parameter `{key}`")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn bind_parameter(
+        &mut self,
+        function: &str,
+        parameter: &'a ruff_python_ast::ParameterWithDefault,
+        scope: usize,
+        args: &mut impl Iterator<Item = Value<'a>>,
+        kwargs: &mut indexmap::IndexMap<Rc<str>, Value<'a>>,
+        by_position: bool,
+        by_name: bool,
+        range: TextRange,
+    ) -> Result<()> {
+        let name = parameter.parameter.name.as_str();
+        let given = if by_position { args.next() } else { None };
+        let named = if by_name { kwargs.shift_remove(name) } else { None };
+        let value = match (given, named, &parameter.default) {
+            (Some(_), Some(_), _) => {
+                return Err(self.wrong(range, format!("`{function}` is given `{name}` twice")));
+            }
+            (Some(value), None, _) | (None, Some(value), _) => value,
+            (None, None, Some(_)) if self.is_set(scope, name) => return Ok(()),
+            (None, None, Some(default)) => {
+                let outer = self.open_scope(None);
+                let value = self.expression(outer, default)?;
+                self.close_scope(outer);
+                value
+            }
+            (None, None, None) => return Err(self.wrong(range, format!("`{function}` is not given `{name}`"))),
+        };
+        self.set(scope, name, value);
+        Ok(())
+    }
+
+    fn call_global(
+        &mut self,
+        name: &str,
+        args: Vec<Value<'a>>,
+        kwargs: Keywords<'a>,
+        range: TextRange,
+    ) -> Result<Value<'a>> {
+        let target = globals::target(name.to_owned());
+        if self.program.is_wrapped(name) || self.program.function(name).is_some() {
+            self.wrap(name)?;
+            return self.record(Op::CallFunction, &target, args, kwargs, range);
+        }
+        if !name.contains('.') {
+            if let Some(made) = self.call_builtin(name, &args, &kwargs, range)? {
+                return Ok(made);
+            }
+            if target.starts_with("builtins.") {
+                let message = format!("`{name}` of these cannot be traced; `wrap(\"{name}\")` has the call recorded");
+                return Err(self.wrong(range, message));
+            }
+        }
+        if let Some(operator) = target.strip_prefix("_operator.").filter(|_| kwargs.is_empty()) {
+            if let Some(made) = self.call_operator(operator, &args, range)? {
+                return Ok(made);
+            }
+        }
+        if let Some(function) = target.strip_prefix("math.") {
+            if !args.iter().any(Value::is_traced) {
+                return self.math(function, &args, range);
+            }
+            // torch's tracers wrap all of `math`.
+            self.wrap(&format!("math_{function}"))?;
+        }
+        if let Some(made) = self.call_constant(&target, &args, &kwargs, range)? {
+            return Ok(made);
+        }
+        let last = target.rsplit('.').next().unwrap_or_default();
+        if target.starts_with("torch.nn.") && last.starts_with(|c: char| c.is_ascii_uppercase()) {
+            let message = format!("`{target}` is made while the module runs: modules have to be members");
+            return Err(self.wrong(range, message));
+        }
+        let Some(recorded) = recorded(&target) else {
+            return self.record(Op::CallFunction, &target, args, kwargs, range);
+        };
+        let op = if recorded.is_method { Op::CallMethod } else { Op::CallFunction };
+        match recorded.arguments(&args, &kwargs, &self.symbols, Value::Plain) {
+            Some((args, named)) => {
+                let named = named.into_iter().map(|(key, value)| (key.into(), value)).collect();
+                self.record(op, recorded.target, args, named, range)
+            }
+            None => self.record(op, recorded.target, args, kwargs, range),
+        }
+    }
+
+    /// The code of the graph declares the function with `wrap`.
+    fn wrap(&mut self, name: &str) -> Result<()> {
+        self.tracer.with_graph(|graph| {
+            let wrapped = &mut graph.signature.wrapped;
+            if !wrapped.iter().any(|other| other == name) {
+                wrapped.push(name.to_owned());
+            }
+            Ok(())
+        })
+    }
+
+    /// A function of Python's `operator`; None when it stays a call.
+    fn call_operator(&mut self, name: &str, args: &[Value<'a>], range: TextRange) -> Result<Option<Value<'a>>> {
+        let binary = |name: &str| {
+            Some(match name {
+                "add" | "iadd" => Operator::Add,
+                "sub" | "isub" => Operator::Sub,
+                "mul" | "imul" => Operator::Mult,
+                "matmul" | "imatmul" => Operator::MatMult,
+                "truediv" | "itruediv" => Operator::Div,
+                "floordiv" | "ifloordiv" => Operator::FloorDiv,
+                "mod" | "imod" => Operator::Mod,
+                "pow" | "ipow" => Operator::Pow,
+                "lshift" | "ilshift" => Operator::LShift,
+                "rshift" | "irshift" => Operator::RShift,
+                "and_" | "iand" | "and" => Operator::BitAnd,
+                "or_" | "ior" | "or" => Operator::BitOr,
+                "xor" | "ixor" => Operator::BitXor,
+                _ => return None,
+            })
+        };
+        let comparison = |name: &str| {
+            Some(match name {
+                "lt" => CmpOp::Lt,
+                "le" => CmpOp::LtE,
+                "eq" => CmpOp::Eq,
+                "ne" => CmpOp::NotEq,
+                "gt" => CmpOp::Gt,
+                "ge" => CmpOp::GtE,
+                "is_" => CmpOp::Is,
+                "is_not" => CmpOp::IsNot,
+                _ => return None,
+            })
+        };
+        let unary = |name: &str| {
+            Some(match name {
+                "neg" => UnaryOp::USub,
+                "pos" => UnaryOp::UAdd,
+                "invert" | "inv" => UnaryOp::Invert,
+                "not_" => UnaryOp::Not,
+                _ => return None,
+            })
+        };
+        match args {
+            [x] => match unary(name) {
+                Some(operator) => self.unary(operator, x.clone(), range).map(Some),
+                None => Ok(None),
+            },
+            [x, y] => match (binary(name), comparison(name), name) {
+                (Some(operator), _, _) => self.binary(operator, x.clone(), y.clone(), range).map(Some),
+                (None, Some(operator), _) => self.compare(operator, x.clone(), y.clone(), range).map(Some),
+                (None, None, "getitem") => self.item(x.clone(), y.clone(), range).map(Some),
+                (None, None, "contains") => self.contains(x, y, range).map(|is_in| Some(Value::bool(is_in))),
+                _ => Ok(None),
+            },
+            [x, y, z] if name == "setitem" => {
+                self.set_item(x.clone(), y.clone(), z.clone(), range)?;
+                Ok(Some(Value::NONE))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn math(&mut self, function: &str, args: &[Value<'a>], range: TextRange) -> Result<Value<'a>> {
+        let number = |value: &Value<'a>| match value {
+            Value::Plain(argument) => constant::Number::of(argument).and_then(constant::Number::real),
+            _ => None,
+        };
+        let product = function == "prod" && args.len() == 1;
+        if let Some(items) = args.first().filter(|_| product) {
+            let mut made = Value::int(1);
+            for item in self.iterate(items, range)? {
+                made = self.binary(Operator::Mult, made, item, range)?;
+            }
+            return Ok(made);
+        }
+        let numbers: Option<Vec<f64>> = args.iter().map(number).collect();
+        match numbers.and_then(|numbers| constant::math(function, &numbers)) {
+            Some(made) => {
+                made.map(|number| Value::Plain(number.argument())).map_err(|message| self.wrong(range, message))
+            }
+            None => Err(self.wrong(range, format!("`math.{function}` of these constants is not known here"))),
+        }
+    }
+
+    /// Functions whose result is a constant while torch traces.
+    fn call_constant(
+        &mut self,
+        target: &str,
+        args: &[Value<'a>],
+        kwargs: &Keywords<'a>,
+        range: TextRange,
+    ) -> Result<Option<Value<'a>>> {
+        Ok(Some(match (target, args) {
+            ("torch.jit.is_scripting" | "torch.jit.is_tracing" | "torch.compiler.is_compiling", []) => {
+                Value::bool(false)
+            }
+            ("torch.fx._symbolic_trace.is_fx_tracing", []) => Value::bool(true),
+            ("torch.Size", [sizes]) => {
+                let sizes = self.iterate(sizes, range)?;
+                self.heap.tuple(sizes)
+            }
+            ("torch.device" | "device", _) if !args.iter().any(Value::is_traced) => {
+                let parts: Option<Vec<String>> =
+                    args.iter().chain(kwargs.iter().map(|(_, value)| value)).map(|value| self.text_of(value)).collect();
+                let name = parts.filter(|parts| !parts.is_empty()).map(|parts| parts.join(":"));
+                let name = name.ok_or_else(|| self.wrong(range, "a device without a name"))?;
+                Value::Plain(Argument::Device(self.symbols.intern(&name)))
+            }
+            ("torch.finfo" | "torch.iinfo", [dtype]) => {
+                let dtype =
+                    self.text_of(dtype).ok_or_else(|| self.wrong(range, "a dtype has to be a constant here"))?;
+                Value::Global(format!("{target}({dtype})").into())
+            }
+            ("torch.is_tensor", [x]) => Value::bool(matches!(x, Value::Buffer(_))),
+            ("typing.cast" | "torch.jit.annotate", [_, x]) => x.clone(),
+            ("torch._assert", [condition, ..]) if !condition.is_traced() => match self.truth(condition, range)? {
+                true => Value::NONE,
+                false => return Err(self.wrong(range, "the assertion does not hold")),
+            },
+            _ => return Ok(None),
+        }))
+    }
+
+    fn buffer_method(&mut self, path: &str, method: &str, args: &[Value<'a>]) -> Option<Value<'a>> {
+        let shape = self.buffer_constant(path, "shape")?;
+        match (method, args) {
+            ("size", []) => Some(shape),
+            ("size", [index]) => {
+                let sizes = self.heap.items(&shape)?;
+                let at = self.position(index, sizes.len())?;
+                sizes.get(at).cloned()
+            }
+            ("dim" | "ndimension", []) => self.buffer_constant(path, "ndim"),
+            _ => None,
+        }
+    }
+
+    pub(super) fn import(&mut self, scope: usize, statement: &'a ruff_python_ast::Stmt) {
+        let mut names = FxHashMap::default();
+        globals::add_imports(statement, &mut names);
+        let aliases = match statement {
+            ruff_python_ast::Stmt::Import(import) => &import.names,
+            ruff_python_ast::Stmt::ImportFrom(import) => &import.names,
+            _ => return,
+        };
+        for alias in aliases {
+            let bound = match &alias.asname {
+                Some(name) => name.as_str(),
+                None => alias.name.as_str().split('.').next().unwrap_or_default(),
+            };
+            if let Some(whole) = names.get(bound) {
+                self.set(scope, bound, Value::Global(whole.as_str().into()));
+            }
+        }
+    }
+}
