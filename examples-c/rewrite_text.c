@@ -43,7 +43,7 @@ static const char REPLACEMENT[] =
 
 static const char EXPECTED[] =
     "def forward(self, q, k, v):\n"
-    "    scaled_dot_product_attention = torch.nn.functional.scaled_dot_product_attention(q, k, v, scale = 0.25);  "
+    "    scaled_dot_product_attention = torch._C._nn.scaled_dot_product_attention(q, k, v, scale = 0.25);  "
     "q = k = v = None\n"
     "    relu = torch.relu(scaled_dot_product_attention);  scaled_dot_product_attention = None\n"
     "    return relu\n";

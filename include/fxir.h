@@ -638,6 +638,25 @@ typedef struct fxir_trace_rewrite {
     void *user_data;
 } fxir_trace_rewrite;
 
+/// What of a text is traced, and how far down. Make one with `fxir_trace_options_init`.
+typedef struct fxir_trace_options {
+    /// `sizeof(fxir_trace_options)`, set by `fxir_trace_options_init`.
+    size_t struct_size;
+    /// The function or class to trace; NULL for the last class that has a `forward`, else the last
+    /// function.
+    const char *entry;
+    /// Functions and classes of the text whose calls stay calls, by their names: they need not be
+    /// `wrap`ped in the text. Their code is not looked into.
+    const char *const *autowrap_functions;
+    /// How many they are.
+    size_t autowrap_functions_count;
+    /// 1: all functions and classes of the text but the one that is traced.
+    int32_t autowrap_all;
+    /// 1: what `members` does not hold is taken for a leaf module of the type "torch.nn.Module" where it
+    /// is called, and for the value None where it is read, as it is without `members`. 0: it is an error.
+    int32_t more_members;
+} fxir_trace_options;
+
 /// Decides on a match: stores 1 into `*verdict` to keep it, 0 to reject it; it is 1 before the call.
 /// A match that is rejected claims no nodes, so that others may overlap it. Returns 0, or a code of
 /// its own that stops the whole call with `FXIR_CALLBACK`.
@@ -1617,6 +1636,38 @@ fxir_status fxir_tracer_output(struct fxir_tracer *tracer,
                                struct fxir_error **error);
 
 /// Makes `*options` the defaults. Does nothing when it is NULL.
+void fxir_trace_options_init(struct fxir_trace_options *options);
+
+/// Traces the text of a plain Python function, or of a module class, into a new module: `*module`,
+/// freed by the caller. `text` is UTF-8 and has `length` bytes.
+///
+/// The function is run as `torch.fx.symbolic_trace` runs it. Functions, methods and module classes of
+/// the text are inlined where they are called; loops and branches over constants happen while it runs;
+/// each operation on a value becomes a node, named and with the arguments that torch.fx gives it
+/// (`F.relu(x)` is `torch.nn.functional.relu(x, inplace = False)`). `assert c, "m"` becomes
+/// `torch._assert(c, "m")`. Imports and aliases resolve. What would depend on a value, a branch for
+/// one, is an error that names the expression.
+///
+/// `members`, which may be NULL, is the module that `self` is: constants of it decide branches, tensors
+/// are read, modules are called, or looked into where their class is in the text; the new module gets
+/// those that its graph names, with their tensors shared. `__init__` is not run. Without `members` the
+/// text decides as for `fxir_module_read_code`. `options` may be NULL for the defaults. Each operation
+/// passes through the `rewrites` in their order before it becomes a node; NULL and 0 for none.
+///
+/// Statuses: FXIR_PARSE (the text is no Python, or cannot be traced; `fxir_error_line` and `_column` say
+/// where; the message shows the line with a caret), FXIR_LIMIT (it nests too deep or runs too long),
+/// FXIR_CALLBACK (a rewrite stopped), FXIR_LINT, FXIR_INVALID_ARGUMENT, FXIR_INVALID_UTF8,
+/// FXIR_UNSUPPORTED (newer options). torch.fx: `symbolic_trace`, `Tracer.trace`, and `RewritingTracer`.
+fxir_status fxir_trace_code(const char *text,
+                            size_t length,
+                            const struct fxir_module *members,
+                            const struct fxir_trace_options *options,
+                            const struct fxir_trace_rewrite *rewrites,
+                            size_t rewrites_count,
+                            struct fxir_module **module,
+                            struct fxir_error **error);
+
+/// Makes `*options` the defaults. Does nothing when it is NULL.
 void fxir_match_options_init(struct fxir_match_options *options);
 
 /// Finds every match of the graph of `pattern` in the graph of `module`, and changes nothing.
@@ -2185,9 +2236,13 @@ fxir_status fxir_graph_append_code(struct fxir_module *module,
                                    fxir_node *node,
                                    struct fxir_error **error);
 
-/// `fxir_replace_pattern` with pattern and replacement as FX code, each a function: two lines such as
-/// "def pattern(x, y):" and "    return torch.relu(x + y)". Where they name members (`self.act(x)`),
-/// those of `module` are meant.
+/// `fxir_replace_pattern` with pattern and replacement as text of Python functions, which are traced
+/// as `fxir_trace_code` does it: two lines such as "def pattern(x, y):" and "    return torch.relu(x + y)".
+/// Where they name members (`self.act(x)`), those of `module` are meant; one that it does not have is a
+/// leaf module of the type "torch.nn.Module", or the value None where it is read.
+///
+/// What tracing writes otherwise, `x += y` as an operator that works in place for one, is matched with
+/// `fxir_module_read_code`, which takes FX code as it stands, and `fxir_replace_pattern`.
 ///
 /// Statuses: FXIR_PARSE (the message begins with "pattern: " or "replacement: "), FXIR_INVALID_UTF8,
 /// and those of `fxir_replace_pattern`. torch.fx: `replace_pattern_with_filters`, which traces its

@@ -291,6 +291,12 @@ inline Module trace(const std::vector<std::string> &inputs, const TraceFunction 
     return Module(trace_into_handle(root ? root->get() : nullptr, inputs, function, rewrites));
 }
 
+/* The text of a plain Python function or module class, traced; `members` is the module that `self` is. */
+inline Module trace_code(std::string_view text, const ModuleView *members = nullptr, const TraceOptions &options = {},
+                         const std::vector<TraceRewrite> &rewrites = {}) {
+    return Module(trace_code_into_handle(text, members ? members->get() : nullptr, options, rewrites));
+}
+
 }  // namespace fxir
 
 #endif /* FXIR_HPP */

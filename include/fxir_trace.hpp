@@ -139,6 +139,35 @@ using TraceRewrite = std::function<std::optional<Value>(Tracer &, const Operatio
 /* What is traced: gets the inputs and gives what it returns; may throw. */
 using TraceFunction = std::function<Arg(Tracer &, const std::vector<Value> &)>;
 
+/* Rewrites as C takes them. */
+class TraceRewrites {
+public:
+    TraceRewrites(const std::vector<TraceRewrite> &rewrites, detail::Carrier &carrier) {
+        for (const TraceRewrite &rewrite : rewrites) seen_.push_back({&rewrite, &carrier});
+        for (Seen &seen : seen_) raw_.push_back({see, &seen});
+    }
+    TraceRewrites(const TraceRewrites &) = delete;
+    TraceRewrites &operator=(const TraceRewrites &) = delete;
+    const fxir_trace_rewrite *data() const noexcept { return raw_.data(); }
+    std::size_t size() const noexcept { return raw_.size(); }
+
+private:
+    struct Seen {
+        const TraceRewrite *rewrite;
+        detail::Carrier *carrier;
+    };
+    static std::int32_t see(void *data, fxir_tracer *handle, const fxir_operation *operation, fxir_node *node) {
+        const Seen &now = *static_cast<Seen *>(data);
+        return now.carrier->run([&] {
+            Tracer tracer(handle);
+            if (const std::optional<Value> value = (*now.rewrite)(tracer, Operation(operation)))
+                *node = value->node().id;
+        });
+    }
+    std::vector<Seen> seen_;
+    std::vector<fxir_trace_rewrite> raw_;
+};
+
 /* fxir_trace; the handle is the caller's. */
 inline fxir_module *trace_into_handle(const fxir_module *root, const std::vector<std::string> &inputs,
                                       const TraceFunction &function, const std::vector<TraceRewrite> &rewrites) {
@@ -147,25 +176,7 @@ inline fxir_module *trace_into_handle(const fxir_module *root, const std::vector
         const TraceFunction &function;
         detail::Carrier &carrier;
     } traced{function, carrier};
-    struct Rewriter {
-        const TraceRewrite *rewrite;
-        detail::Carrier *carrier;
-    };
-    std::vector<Rewriter> rewriters;
-    for (const TraceRewrite &rewrite : rewrites) rewriters.push_back({&rewrite, &carrier});
-    std::vector<fxir_trace_rewrite> raw_rewrites;
-    for (Rewriter &rewriter : rewriters) {
-        const fxir_trace_rewrite_function see = [](void *data, fxir_tracer *handle, const fxir_operation *operation,
-                                                   fxir_node *node) {
-            const Rewriter &now = *static_cast<Rewriter *>(data);
-            return now.carrier->run([&] {
-                Tracer tracer(handle);
-                if (const std::optional<Value> value = (*now.rewrite)(tracer, Operation(operation)))
-                    *node = value->node().id;
-            });
-        };
-        raw_rewrites.push_back({see, &rewriter});
-    }
+    const TraceRewrites raw_rewrites(rewrites, carrier);
     const fxir_trace_function run = [](void *data, fxir_tracer *handle, const fxir_node *nodes, std::size_t count) {
         Traced &now = *static_cast<Traced *>(data);
         return now.carrier.run([&] {
@@ -182,6 +193,36 @@ inline fxir_module *trace_into_handle(const fxir_module *root, const std::vector
     fxir_error *error = nullptr;
     const fxir_status status = fxir_trace(root, names.data(), names.size(), run, &traced, raw_rewrites.data(),
                                           raw_rewrites.size(), &made, &error);
+    carrier.finish(status, error);
+    return made;
+}
+
+/* What of a text is traced, and how far down: fxir_trace_options. */
+struct TraceOptions {
+    std::string entry;
+    std::vector<std::string> autowrap_functions;
+    bool autowrap_all = false;
+    bool more_members = false;
+};
+
+/* fxir_trace_code; the handle is the caller's. */
+inline fxir_module *trace_code_into_handle(std::string_view text, const fxir_module *members,
+                                           const TraceOptions &options, const std::vector<TraceRewrite> &rewrites) {
+    detail::Carrier carrier;
+    const TraceRewrites raw_rewrites(rewrites, carrier);
+    std::vector<const char *> names;
+    for (const std::string &name : options.autowrap_functions) names.push_back(detail::text(name));
+    fxir_trace_options raw;
+    fxir_trace_options_init(&raw);
+    raw.entry = options.entry.empty() ? nullptr : detail::text(options.entry);
+    raw.autowrap_functions = names.data();
+    raw.autowrap_functions_count = names.size();
+    raw.autowrap_all = options.autowrap_all;
+    raw.more_members = options.more_members;
+    fxir_module *made = nullptr;
+    fxir_error *error = nullptr;
+    const fxir_status status = fxir_trace_code(text.data(), text.size(), members, &raw, raw_rewrites.data(),
+                                               raw_rewrites.size(), &made, &error);
     carrier.finish(status, error);
     return made;
 }

@@ -38,6 +38,7 @@ enum Recipe {
     Device(u8),
     Spelled(u8),
     Ellipsis,
+    SymInt(u8),
     Range(i64, i64, i64),
     Node(u16),
     List(Vec<Recipe>),
@@ -61,6 +62,7 @@ fn recipes() -> impl Strategy<Value = Recipe> {
         any::<u8>().prop_map(Recipe::Device),
         any::<u8>().prop_map(Recipe::Spelled),
         Just(Recipe::Ellipsis),
+        any::<u8>().prop_map(Recipe::SymInt),
         (any::<i64>(), any::<i64>(), 1..5i64).prop_map(|(start, stop, step)| Recipe::Range(start, stop, step)),
         any::<u16>().prop_map(Recipe::Node),
         any::<u16>().prop_map(Recipe::Node),
@@ -101,6 +103,10 @@ impl Recipe {
                 _ => Argument::Qscheme(symbols.intern("torch.per_tensor_affine")),
             },
             Recipe::Ellipsis => Argument::Ellipsis,
+            Recipe::SymInt(number) => {
+                let spelled = ["s17", "s0", "u3", "s0 + 1", "x", "Max(1, s2)", "q\"'"][usize::from(number % 7)];
+                Argument::SymInt(symbols.intern(spelled))
+            }
             Recipe::Range(start, stop, step) => Argument::Range(Box::new([*start, *stop, *step])),
             Recipe::Node(pick) => Argument::Node(nodes[usize::from(*pick) % nodes.len()]),
             Recipe::List(items) => Argument::List(all(items).into()),
@@ -171,6 +177,9 @@ fn net(steps: &[Step], returned: &Recipe) -> ModuleTree {
     let graph = tree.graph_mut(root).unwrap();
     let symbols = graph.symbols().clone();
     let mut nodes = vec![graph.placeholder("x").unwrap(), graph.placeholder("*args").unwrap()];
+    if steps.len() % 5 == 4 {
+        nodes.push(graph.placeholder("self").unwrap());
+    }
     for step in steps {
         let mut args: Args = step.args.iter().map(|recipe| recipe.make(&symbols, &nodes)).collect();
         let mut kwargs = Kwargs::new();
@@ -193,7 +202,14 @@ fn net(steps: &[Step], returned: &Recipe) -> ModuleTree {
         if op == Op::GetAttr {
             (args, kwargs) = (Args::new(), Kwargs::new());
         }
-        nodes.push(graph.create_node(At::Default, op, target, args, kwargs, None).unwrap());
+        // Names that mean something else in code.
+        let name = match pick % 16 {
+            0 => Some(
+                ["self", "self_", "s17", "torch", "inf", "nan", "len", "_operator_not_"][usize::from(step.kind) % 8],
+            ),
+            _ => None,
+        };
+        nodes.push(graph.create_node(At::Default, op, target, args, kwargs, name).unwrap());
     }
     graph.output(returned.make(&symbols, &nodes)).unwrap();
     tree
@@ -269,6 +285,12 @@ fn what_nests_too_deep_is_refused_on_a_small_stack() {
             ("{1: ", "}"),
             ("f\"{", "}\""),
             ("x if x else ", "x"),
+            ("lambda a, b: ", "x"),
+            ("f(f\"{[", "]}\")"),
+            ("x()", ""),
+            ("x[0]", ""),
+            ("x; if x: ", ""),
+            ("x if x == ", " else x"),
         ] {
             for count in [90, 250, 1_000, 100_000] {
                 let text = format!("def f(x):\n    return {}x{}\n", open.repeat(count), close.repeat(count));

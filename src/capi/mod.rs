@@ -44,6 +44,7 @@ pub mod dtype;
 pub mod lint;
 
 pub mod trace;
+pub mod trace_code;
 
 pub mod rewrite;
 

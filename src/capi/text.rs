@@ -12,7 +12,8 @@ use super::rewrite::{fxir_match_options, replace};
 use super::status::*;
 use super::stream::{fxir_write, CallbackWriter};
 use crate::formats::python::print::{code, graph_text, readable, verbose_code, ReadableOptions};
-use crate::formats::python::read::{append_statement, read_code, read_code_like, read_into};
+use crate::formats::python::read::{append_statement, read_code, read_into};
+use crate::formats::python::trace::{trace_code, TraceOptions};
 use crate::formats::tabular::print_tabular;
 use crate::ir::{Error, ErrorKind, ModuleId, ModuleTree, Result};
 use std::ffi::{c_char, c_void};
@@ -209,9 +210,13 @@ pub unsafe extern "C" fn fxir_graph_append_code(
     })
 }
 
-/// `fxir_replace_pattern` with pattern and replacement as FX code, each a function: two lines such as
-/// "def pattern(x, y):" and "    return torch.relu(x + y)". Where they name members (`self.act(x)`),
-/// those of `module` are meant.
+/// `fxir_replace_pattern` with pattern and replacement as text of Python functions, which are traced
+/// as `fxir_trace_code` does it: two lines such as "def pattern(x, y):" and "    return torch.relu(x + y)".
+/// Where they name members (`self.act(x)`), those of `module` are meant; one that it does not have is a
+/// leaf module of the type "torch.nn.Module", or the value None where it is read.
+///
+/// What tracing writes otherwise, `x += y` as an operator that works in place for one, is matched with
+/// `fxir_module_read_code`, which takes FX code as it stands, and `fxir_replace_pattern`.
 ///
 /// Statuses: FXIR_PARSE (the message begins with "pattern: " or "replacement: "), FXIR_INVALID_UTF8,
 /// and those of `fxir_replace_pattern`. torch.fx: `replace_pattern_with_filters`, which traces its
@@ -243,7 +248,8 @@ pub unsafe extern "C" fn fxir_replace_pattern_text(
 }
 
 fn read_side(what: &str, text: &str, tree: &ModuleTree, module: ModuleId) -> Result<ModuleTree> {
-    read_code_like(text, Some((tree, module))).map_err(|mut error| {
+    let options = TraceOptions { members: Some((tree, module)), more_members: true, ..TraceOptions::default() };
+    trace_code(text, &options, Vec::new()).map_err(|mut error| {
         error.message = format!("{what}: {}", error.message);
         error
     })

@@ -47,7 +47,7 @@ pub fn run(folder: &Path, report: &mut Report) {
 fn check(case: &Case, deviation: Option<&str>) -> Result<(), String> {
     let members = case.members.as_ref().map(|members| module(members)).transpose()?;
     let members = members.as_ref().map(|tree| (tree, tree.root()));
-    let traced = trace_code(&case.text, members, &TraceOptions::default(), Vec::new());
+    let traced = trace_code(&case.text, &TraceOptions { members, ..TraceOptions::default() }, Vec::new());
     match (traced, deviation.or(case.code.as_deref())) {
         (Ok(tree), Some(expected)) => {
             let printed = code(&tree, tree.root()).map_err(|error| error.to_string())?;

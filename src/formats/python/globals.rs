@@ -63,6 +63,12 @@ pub(super) fn is_builtin(name: &str) -> bool {
     BUILTINS.binary_search(&name).is_ok()
 }
 
+/// Whether a name is one that torch gives to symbolic sizes: `s17`, `u0`, `zuf3`.
+pub(super) fn is_size_symbol(name: &str) -> bool {
+    let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    letters.len() < name.len() && matches!(letters, "s" | "u" | "zf" | "zuf")
+}
+
 /// Adds what an import binds to `names`: from a name in the text to what it is. What is no import
 /// adds nothing.
 pub(super) fn add_imports(statement: &Stmt, names: &mut FxHashMap<String, String>) {

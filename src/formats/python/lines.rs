@@ -90,6 +90,7 @@ impl<'s, 't> Lines<'s, 't> {
                     // What follows a bracket goes on with what was before it: `f(x)(y)`.
                     chains[open] += 1;
                     chain += 1;
+                    self.check_chain(at, chain)?;
                 }
                 COMMA => {
                     chain -= chains[open].min(chain);
@@ -119,15 +120,20 @@ impl<'s, 't> Lines<'s, 't> {
                     if counts {
                         chains[open] += 1;
                         chain += 1;
-                        if chain > MAX_CHAIN {
-                            return Err(self.limit(at, &format!("an expression goes deeper than {MAX_CHAIN} levels")));
-                        }
+                        self.check_chain(at, chain)?;
                     }
                 }
             }
             at += 1;
         }
         Ok(bytes.len())
+    }
+
+    fn check_chain(&self, at: usize, chain: usize) -> Result<()> {
+        match chain > MAX_CHAIN {
+            true => Err(self.limit(at, &format!("an expression goes deeper than {MAX_CHAIN} levels"))),
+            false => Ok(()),
+        }
     }
 
     fn check_hidden(&self, at: usize, hidden: usize) -> Result<()> {

@@ -30,7 +30,10 @@ impl Members<'_, '_> {
     pub(super) fn add(&self, tree: &mut ModuleTree, module: ModuleId, mentions: Vec<Mention>) -> Result<()> {
         let mut seen = FxHashSet::default();
         // Modules first: a tensor may lie in one that is called too.
-        let (called, read): (Vec<Mention>, Vec<Mention>) = mentions.into_iter().partition(|mention| mention.is_called);
+        let (mut called, read): (Vec<Mention>, Vec<Mention>) =
+            mentions.into_iter().partition(|mention| mention.is_called);
+        // And outer ones before those in them.
+        called.sort_by_key(|mention| mention.path.matches('.').count());
         for mention in called {
             if seen.insert(mention.path.clone()) && tree.resolve(module, &mention.path).is_none() {
                 let made = match self.known(&mention.path) {
@@ -46,10 +49,19 @@ impl Members<'_, '_> {
             if !seen.insert(mention.path.clone()) || tree.resolve(module, &mention.path).is_some() {
                 continue;
             }
-            if let Some((from, Member::Attribute(known))) = self.known(&mention.path) {
-                let known = known.transfer(from.symbols(), tree.symbols())?;
-                tree.set_attribute(module, &mention.path, known)
-                    .map_err(|error| self.source.located(error, mention.at))?;
+            let copied = match self.known(&mention.path) {
+                Some((from, Member::Attribute(known))) => {
+                    let known = known.transfer(from.symbols(), tree.symbols())?;
+                    Some(tree.set_attribute(module, &mention.path, known))
+                }
+                Some((from, Member::Module(known))) => {
+                    let fragment = from.copy_out(known, tree.symbols())?;
+                    Some(tree.attach(module, &mention.path, fragment).map(|_| ()))
+                }
+                None => None,
+            };
+            if let Some(copied) = copied {
+                copied.map_err(|error| self.source.located(error, mention.at))?;
                 continue;
             }
             let value = tree.graph(module)?[mention.node].value().cloned();

@@ -10,7 +10,7 @@ use crate::ir::symbol::Symbols;
 /// `argument`, an argument of a node of `graph`, as FX code spells it; nodes by their bare names.
 pub fn repr(argument: &Argument, graph: &Graph) -> String {
     let mut out = String::new();
-    write_repr(&mut out, argument, graph.symbols(), &|out, node| graph.write_name(out, node));
+    write_repr(&mut out, argument, graph.symbols(), &|out: &mut String, node| graph.write_name(out, node));
     out
 }
 
@@ -25,15 +25,32 @@ pub fn str_text(argument: &Argument, symbols: &Symbols) -> Option<String> {
         Argument::Str(text) | Argument::Device(text) => symbols.text(*text).to_owned(),
         _ => {
             let mut out = String::new();
-            write_repr(&mut out, argument, symbols, &|_, _| {});
+            write_repr(&mut out, argument, symbols, &|_: &mut String, _| {});
             out
         }
     })
 }
 
-/// Appends an argument's repr to `out`; `name` appends the text of a node.
-pub fn write_repr(out: &mut String, argument: &Argument, symbols: &Symbols, name: &dyn Fn(&mut String, NodeId)) {
-    Printer { symbols, name }.argument(out, argument, MAX_ARGUMENT_DEPTH);
+/// How a repr spells what Python has no literal for.
+pub trait Names {
+    /// Appends a node.
+    fn node(&self, out: &mut String, node: NodeId);
+
+    /// Appends a symbolic int.
+    fn symint(&self, out: &mut String, spelled: &str) {
+        out.push_str(spelled);
+    }
+}
+
+impl<F: Fn(&mut String, NodeId)> Names for F {
+    fn node(&self, out: &mut String, node: NodeId) {
+        self(out, node);
+    }
+}
+
+/// Appends an argument's repr to `out`.
+pub fn write_repr(out: &mut String, argument: &Argument, symbols: &Symbols, names: &dyn Names) {
+    Printer { symbols, names }.argument(out, argument, MAX_ARGUMENT_DEPTH);
 }
 
 /// A float as Python prints it: the shortest text that reads back as the same number.
@@ -54,7 +71,7 @@ pub fn str_repr(text: &str) -> String {
 
 struct Printer<'s> {
     symbols: &'s Symbols,
-    name: &'s dyn Fn(&mut String, NodeId),
+    names: &'s dyn Names,
 }
 
 impl Printer<'_> {
@@ -79,8 +96,8 @@ impl Printer<'_> {
             Argument::BigInt(symbol)
             | Argument::Layout(symbol)
             | Argument::MemoryFormat(symbol)
-            | Argument::Qscheme(symbol)
-            | Argument::SymInt(symbol) => out.push_str(text(*symbol)),
+            | Argument::Qscheme(symbol) => out.push_str(text(*symbol)),
+            Argument::SymInt(symbol) => self.names.symint(out, text(*symbol)),
             Argument::Ellipsis => out.push_str("Ellipsis"),
             Argument::List(items) => {
                 out.push('[');
@@ -114,7 +131,7 @@ impl Printer<'_> {
                     _ => push(out, format_args!("range({start}, {stop}, {step})")),
                 }
             }
-            Argument::Node(node) => (self.name)(out, *node),
+            Argument::Node(node) => self.names.node(out, *node),
         }
     }
 

@@ -76,11 +76,12 @@ impl Class<'_> {
             }
         }
         push_spaces(out, indent);
-        self.signature(out, graph, indent);
-        self.body(out, graph, indent + 4);
+        let statement = Statement::new(graph, self.style);
+        self.signature(out, graph, &statement, indent);
+        self.body(out, graph, &statement, indent + 4);
     }
 
-    fn signature(&self, out: &mut String, graph: &Graph, indent: usize) {
+    fn signature(&self, out: &mut String, graph: &Graph, statement: &Statement<'_>, indent: usize) {
         let returns = |out: &mut String| {
             let output = graph.output_node().and_then(|output| graph[output].type_annotation());
             if let Some(annotation) =
@@ -99,7 +100,7 @@ impl Class<'_> {
                 let mut annotated = false;
                 for node in graph.nodes_of(Op::Placeholder) {
                     let mut text = String::new();
-                    self.parameter(&mut text, graph, node);
+                    self.parameter(&mut text, graph, statement, node);
                     if text.contains(':') {
                         if !annotated {
                             out.push('\n');
@@ -123,12 +124,11 @@ impl Class<'_> {
             None => {
                 out.push_str("def forward(");
                 let mut parameters = graph.nodes_of(Op::Placeholder).peekable();
-                if parameters.peek().is_none_or(|&first| graph.target(first) != "self") {
-                    out.push_str(if parameters.peek().is_some() { "self, " } else { "self" });
-                }
+                out.push_str(statement.receiver());
+                out.push_str(if parameters.peek().is_some() { ", " } else { "" });
                 for (at, node) in parameters.enumerate() {
                     out.push_str(if at == 0 { "" } else { ", " });
-                    self.parameter(out, graph, node);
+                    self.parameter(out, graph, statement, node);
                 }
                 out.push(')');
                 returns(out);
@@ -137,18 +137,17 @@ impl Class<'_> {
         out.push('\n');
     }
 
-    fn parameter(&self, out: &mut String, graph: &Graph, node: NodeId) {
+    fn parameter(&self, out: &mut String, graph: &Graph, statement: &Statement<'_>, node: NodeId) {
         out.push_str(graph.target(node));
         write_annotation(out, graph, node, self.style);
         if let Some(default) = graph[node].args().first() {
             out.push_str(" = ");
-            write_repr(out, default, graph.symbols(), &|out, node| graph.write_name(out, node));
+            write_repr(out, default, graph.symbols(), statement);
         }
     }
 
-    fn body(&self, out: &mut String, graph: &Graph, indent: usize) {
+    fn body(&self, out: &mut String, graph: &Graph, statement: &Statement<'_>, indent: usize) {
         let clears = Clears::new(graph);
-        let statement = Statement::new(graph, self.style);
         let mut trace = None;
         let mut is_first = true;
         for node in graph.nodes() {

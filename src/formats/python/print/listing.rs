@@ -99,7 +99,7 @@ fn argument(out: &mut String, graph: &Graph, value: &Argument) {
             }
             out.push('}');
         }
-        _ => write_repr(out, value, graph.symbols(), &|out, node| graph.write_name(out, node)),
+        _ => write_repr(out, value, graph.symbols(), &|out: &mut String, node| graph.write_name(out, node)),
     }
 }
 
@@ -114,6 +114,6 @@ fn items(out: &mut String, graph: &Graph, values: &[Argument]) {
 fn plain(out: &mut String, graph: &Graph, value: &Argument) {
     match value {
         Argument::Str(text) | Argument::Device(text) => out.push_str(graph.text(*text)),
-        _ => write_repr(out, value, graph.symbols(), &|out, node| graph.write_name(out, node)),
+        _ => write_repr(out, value, graph.symbols(), &|out: &mut String, node| graph.write_name(out, node)),
     }
 }

@@ -2,10 +2,11 @@
 
 use super::code::Style;
 use super::ReadableOptions;
+use crate::formats::python::globals::is_size_symbol;
 use crate::formats::python::keywords::is_identifier;
 use crate::formats::python::operators::{spelling, Spelling};
 use crate::formats::python::pytree::Pytree;
-use crate::formats::python::repr::{str_repr, write_repr};
+use crate::formats::python::repr::{str_repr, write_repr, Names};
 use crate::ir::tensor_meta::Scalar;
 use crate::ir::{Argument, Graph, Name, NodeId, Op, Symbol, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,12 +18,13 @@ pub(super) struct Statement<'g> {
     style: Style,
     /// The names of all nodes, once a function that is not torch's is called.
     names: OnceCell<FxHashSet<Name>>,
+    receiver: OnceCell<String>,
     callees: RefCell<FxHashMap<Symbol, Box<str>>>,
 }
 
 impl<'g> Statement<'g> {
     pub(super) fn new(graph: &'g Graph, style: Style) -> Self {
-        Statement { graph, style, names: OnceCell::new(), callees: RefCell::default() }
+        Statement { graph, style, names: OnceCell::new(), receiver: OnceCell::new(), callees: RefCell::default() }
     }
 
     /// Appends the statement; a placeholder whose name is that of the parameter has none.
@@ -53,11 +55,11 @@ impl<'g> Statement<'g> {
             }
             Op::GetAttr => {
                 self.left(out, node);
-                write_path(out, "self", target);
+                write_path(out, self.receiver(), target);
             }
             Op::CallModule => {
                 self.left(out, node);
-                write_path(out, "self", target);
+                write_path(out, self.receiver(), target);
                 self.call(out, args, kwargs);
             }
             Op::CallMethod => match args {
@@ -150,14 +152,29 @@ impl<'g> Statement<'g> {
         if root == "torch" || root.contains('(') {
             return;
         }
-        let names = || self.graph.nodes().map(|node| self.graph[node].name()).collect();
-        let is_taken =
-            Name::find(self.graph.symbols(), root).is_some_and(|name| self.names.get_or_init(names).contains(&name));
-        if is_taken {
+        if self.is_taken(root) {
             let end = start + root.len();
             out.insert_str(end, "\"]");
             out.insert_str(start, "globals()[\"");
         }
+    }
+
+    /// Whether a node has this name.
+    fn is_taken(&self, name: &str) -> bool {
+        let names = || self.graph.nodes().map(|node| self.graph[node].name()).collect();
+        Name::find(self.graph.symbols(), name).is_some_and(|name| self.names.get_or_init(names).contains(&name))
+    }
+
+    /// What the module is called: `self`, with underscores where a node has that name.
+    pub(super) fn receiver(&self) -> &str {
+        self.receiver.get_or_init(|| {
+            let mut receiver = "self".to_owned();
+            let is_input = |name: &str| self.graph.placeholders().any(|input| self.graph.target(input) == name);
+            while self.is_taken(&receiver) || is_input(&receiver) {
+                receiver.push('_');
+            }
+            receiver
+        })
     }
 
     /// `;  name = x`, after a statement that changes `x`.
@@ -181,7 +198,7 @@ impl<'g> Statement<'g> {
     fn argument(&self, out: &mut String, argument: &Argument) {
         match argument {
             Argument::Node(node) => self.name(out, *node),
-            _ => write_repr(out, argument, self.graph.symbols(), &|out, node| self.graph.write_name(out, node)),
+            _ => write_repr(out, argument, self.graph.symbols(), self),
         }
     }
 
@@ -245,6 +262,22 @@ impl<'g> Statement<'g> {
             }
             out.push('}');
         }
+        out.push(')');
+    }
+}
+
+impl Names for Statement<'_> {
+    fn node(&self, out: &mut String, node: NodeId) {
+        self.name(out, node);
+    }
+
+    /// By its name, as torch prints it, where that reads back.
+    fn symint(&self, out: &mut String, spelled: &str) {
+        if is_size_symbol(spelled) && !self.is_taken(spelled) {
+            return out.push_str(spelled);
+        }
+        out.push_str("torch.SymInt(");
+        out.push_str(&str_repr(spelled));
         out.push(')');
     }
 }

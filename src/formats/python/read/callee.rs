@@ -40,7 +40,7 @@ impl Function<'_, '_> {
 
     /// The path from the module, if the expression is one: `self.a.b`, `getattr(self.a, "0").b`.
     pub(super) fn path_of(&self, expression: &Expr) -> Option<String> {
-        if !leads_to_self(expression) {
+        if !leads_to(expression, &self.receiver) {
             return None;
         }
         let mut parts: Vec<&str> = Vec::new();
@@ -56,7 +56,7 @@ impl Function<'_, '_> {
                     parts.push(part.value.to_str());
                     at = base;
                 }
-                Expr::Name(name) if name.id == "self" && !parts.is_empty() => {
+                Expr::Name(name) if name.id == self.receiver && !parts.is_empty() => {
                     parts.reverse();
                     return Some(parts.join("."));
                 }
@@ -88,7 +88,8 @@ impl Function<'_, '_> {
                 _ => return None,
             }
         };
-        if !is_hidden && (matches!(root, "self" | "inf" | "nan" | "Ellipsis") || self.is_variable(root)) {
+        if !is_hidden && (matches!(root, "inf" | "nan" | "Ellipsis") || root == self.receiver || self.is_variable(root))
+        {
             return None;
         }
         // `torch.float32.name` is of a literal.
@@ -113,8 +114,8 @@ impl Function<'_, '_> {
     }
 }
 
-/// Whether attributes and calls of `getattr` lead to the name `self`.
-fn leads_to_self(expression: &Expr) -> bool {
+/// Whether attributes and calls of `getattr` lead to the module.
+fn leads_to(expression: &Expr, receiver: &str) -> bool {
     let mut at = expression;
     loop {
         at = match at {
@@ -123,7 +124,7 @@ fn leads_to_self(expression: &Expr) -> bool {
                 [base, ..] => base,
                 [] => return false,
             },
-            _ => return is_name(at, "self"),
+            _ => return is_name(at, receiver),
         };
     }
 }

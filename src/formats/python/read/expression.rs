@@ -206,6 +206,12 @@ impl Function<'_, '_> {
                     };
                     Argument::Slice(Box::new(parts))
                 }
+                Some("torch.SymInt") => match &*call.arguments.args {
+                    [Expr::StringLiteral(spelled)] => {
+                        Argument::SymInt(self.tree.symbols().intern(spelled.value.to_str()))
+                    }
+                    _ => return Err(self.wrong(call, "a symbolic int is `torch.SymInt(\"s0\")`")),
+                },
                 Some("device" | "torch.device" | "builtins.range" | "builtins.complex") => {
                     match parse_literal(self.slice(call.range()), self.tree.symbols()) {
                         Some(literal) => literal,

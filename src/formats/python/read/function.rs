@@ -1,6 +1,7 @@
 //! One function on its way to becoming a graph: its parameters, its statements, the names it binds.
 
 use crate::formats::python::annotation::parse_annotation;
+use crate::formats::python::globals::is_size_symbol;
 use crate::formats::python::members::Mention;
 use crate::formats::python::source::Source;
 use crate::formats::python::stack_trace;
@@ -36,6 +37,8 @@ pub(super) struct Function<'f, 't> {
     trace_key: Symbol,
     values: FxHashMap<String, Option<Arc<Value>>>,
     pub(super) pytree: Option<(String, Vec<String>)>,
+    /// What the module is called.
+    pub(super) receiver: String,
     /// Where the function begins in the source.
     start: usize,
     /// All names that statements of the function bind, once somebody asks.
@@ -66,6 +69,7 @@ impl<'f, 't> Function<'f, 't> {
             trace_key,
             values: FxHashMap::default(),
             pytree: None,
+            receiver: "self".to_owned(),
             start: 0,
             assigned: OnceCell::new(),
             base: 0,
@@ -125,14 +129,21 @@ impl<'f, 't> Function<'f, 't> {
     }
 
     /// `name(parameters) -> returns`; `is_method` when the first parameter is the module.
-    pub(super) fn signature(&mut self, parameters: &Parameters, returns: Option<&Expr>, name: TextRange) -> Result<()> {
+    pub(super) fn signature(
+        &mut self,
+        parameters: &Parameters,
+        returns: Option<&Expr>,
+        function: TextRange,
+    ) -> Result<()> {
         if let Some(returns) = returns {
             let text = self.slice(returns.range()).to_owned();
             self.graph()?.signature.return_annotation = Some(text);
         }
         let plain = parameters.posonlyargs.iter().chain(&parameters.args);
         for (at, parameter) in plain.enumerate() {
-            if at == 0 && parameter.parameter.name.as_str() == "self" {
+            let name = parameter.parameter.name.as_str();
+            if at == 0 && is_receiver(name, self.slice(function)) {
+                self.receiver = name.to_owned();
                 continue;
             }
             self.parameter("", &parameter.parameter, parameter.default.as_deref())?;
@@ -146,7 +157,7 @@ impl<'f, 't> Function<'f, 't> {
         if let Some(rest) = &parameters.kwarg {
             self.parameter("**", rest, None)?;
         }
-        let whole = TextRange::new(name.start(), parameters.range.end());
+        let whole = TextRange::new(function.start(), parameters.range.end());
         self.pytree = Some((self.slice(whole).to_owned(), Vec::new()));
         Ok(())
     }
@@ -260,13 +271,45 @@ impl<'f, 't> Function<'f, 't> {
     }
 
     /// The text is at its end: every name that was used must be bound by now.
-    pub(super) fn bound(self) -> Result<Vec<Mention>> {
+    pub(super) fn bound(mut self) -> Result<Vec<Mention>> {
+        self.size_symbols()?;
         let first = self.awaited.iter().min_by_key(|(_, (_, at))| *at);
         if let Some((name, (_, at))) = first {
             let message = format!("the name `{}` is not defined", name.text(self.tree.symbols()));
             return Err(self.source.error(*at, &message));
         }
         Ok(self.mentions)
+    }
+
+    /// Names that nothing binds and that are those of symbolic sizes are symbolic ints.
+    fn size_symbols(&mut self) -> Result<()> {
+        let symbols = self.tree.symbols().clone();
+        let mut sizes = FxHashMap::default();
+        self.awaited.retain(|name, (node, _)| {
+            let text = name.text(&symbols);
+            let is_size = is_size_symbol(&text);
+            if is_size {
+                sizes.insert(*node, Argument::SymInt(symbols.intern(&text)));
+            }
+            !is_size
+        });
+        for &node in sizes.keys() {
+            let graph = self.graph()?;
+            let users: Vec<NodeId> = graph.users(node).collect();
+            for user in users {
+                let mut args: Args = graph[user].args().iter().cloned().collect();
+                let mut kwargs: Kwargs = graph[user].kwargs().iter().cloned().collect();
+                let mut symint = |node| sizes.get(&node).cloned();
+                let all = args.iter_mut().chain(kwargs.iter_mut().map(|(_, argument)| argument));
+                for argument in all {
+                    argument.replace_nodes(&mut symint);
+                }
+                graph.set_args(user, args)?;
+                graph.set_kwargs(user, kwargs)?;
+            }
+            graph.erase_node(node)?;
+        }
+        Ok(())
     }
 
     /// The function is at its end; one that returns nothing returns None.
@@ -277,6 +320,13 @@ impl<'f, 't> Function<'f, 't> {
         }
         self.bound()
     }
+}
+
+/// Whether the first parameter of a function is the module: `self`, with underscores where torch's own
+/// method needs that name for something else.
+fn is_receiver(parameter: &str, function: &str) -> bool {
+    let rest = parameter.strip_prefix("self");
+    rest.is_some_and(|rest| rest.is_empty() || (function == "forward" && rest.bytes().all(|byte| byte == b'_')))
 }
 
 /// The names that stand before a `=` or a `:` at the beginning of a statement, from the line at `start`

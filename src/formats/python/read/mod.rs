@@ -26,15 +26,10 @@ use ruff_text_size::Ranged;
 /// A text that is not such code is [`ErrorKind::Parse`](crate::ir::ErrorKind::Parse) with line, column
 /// and the line itself; one that nests too deep is [`ErrorKind::Limit`](crate::ir::ErrorKind::Limit).
 pub fn read_code(text: &str) -> Result<ModuleTree> {
-    read_code_like(text, None)
-}
-
-/// The same; members that the text names are those of `like` where it has them, and are copied.
-pub fn read_code_like(text: &str, like: Option<(&ModuleTree, ModuleId)>) -> Result<ModuleTree> {
     let mut tree = ModuleTree::new("GraphModule");
     let root = tree.root();
     let source = Source::new(text);
-    Reader { source: &source, imports: Imports::default(), like }.run(&mut tree, root)?;
+    Reader { source: &source, imports: Imports::default() }.run(&mut tree, root)?;
     Ok(tree)
 }
 
@@ -42,7 +37,7 @@ pub fn read_code_like(text: &str, like: Option<(&ModuleTree, ModuleId)>) -> Resu
 /// the text cannot tell. When it fails the module may have changed: give it a copy.
 pub fn read_into(tree: &mut ModuleTree, module: ModuleId, text: &str) -> Result<()> {
     let source = Source::new(text);
-    Reader { source: &source, imports: Imports::default(), like: None }.run(tree, module)
+    Reader { source: &source, imports: Imports::default() }.run(tree, module)
 }
 
 /// Appends one statement to a graph, before its output; names are those of its nodes. Returns the
@@ -89,7 +84,6 @@ fn append(tree: &mut ModuleTree, module: ModuleId, text: &str) -> Result<()> {
 struct Reader<'s, 't> {
     source: &'s Source<'t>,
     imports: Imports,
-    like: Option<(&'s ModuleTree, ModuleId)>,
 }
 
 /// A class that is open: what its lines are indented by, and what is known of it so far.
@@ -170,15 +164,13 @@ impl<'t> Reader<'_, 't> {
     /// Finishes the classes that a line of this indentation is not in.
     fn close(&self, tree: &mut ModuleTree, open: &mut Vec<OpenClass>, indent: usize) -> Result<()> {
         while let Some(class) = open.pop_if(|class| class.indent >= indent) {
-            // Only the outermost class is the module that is known.
-            let like = self.like.filter(|_| open.is_empty());
-            Members { source: self.source, like }.add(tree, class.module, class.mentions)?;
+            self.members().add(tree, class.module, class.mentions)?;
         }
         Ok(())
     }
 
     fn members(&self) -> Members<'_, 't> {
-        Members { source: self.source, like: self.like }
+        Members { source: self.source, like: None }
     }
 
     /// The module of a class that begins.

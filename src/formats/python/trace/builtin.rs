@@ -293,10 +293,10 @@ impl<'a> Interpreter<'a, '_> {
             ("torch.Tensor", Value::Buffer(_)) => true,
             ("torch.fx.Proxy" | "torch.fx.proxy.Proxy", x) => x.is_proxy(),
             (_, Value::Member(member)) => match member.module {
-                Some(module) => self.tracer.read(|tree, _| {
-                    let of = tree.get(module).map(|module| tree.symbols().text(module.type_name())).unwrap_or_default();
+                Some(module) => {
+                    let of = self.type_name(module);
                     &**name == "torch.nn.Module" || of.rsplit('.').next() == name.rsplit('.').next()
-                })?,
+                }
                 None => false,
             },
             _ => false,

@@ -126,7 +126,8 @@ impl<'a> Interpreter<'a, '_> {
         kwargs: Keywords<'a>,
         range: TextRange,
     ) -> Result<Value<'a>> {
-        if let Some(class) = member.class.filter(|class| !self.leaves.contain(class.name.as_str())) {
+        if let Some(class) = member.class.filter(|class| !self.options.autowrap_functions.contains(class.name.as_str()))
+        {
             if let Some(definition) = self.program.method(class, "forward") {
                 let mut function = self.function(definition, None)?;
                 let MemberValue { path, module, class } = member;
@@ -139,14 +140,9 @@ impl<'a> Interpreter<'a, '_> {
             return Err(self.wrong(range, "the module calls itself"));
         }
         if let Some(module) = member.module {
-            let (is_sequential, is_container) = self.tracer.read(|tree, _| {
-                let Ok(module) = tree.get(module) else { return (false, false) };
-                let type_name = tree.symbols().text(module.type_name()).rsplit('.').next().unwrap_or_default();
-                let has_children = !module.submodules().is_empty();
-                let is_list = matches!(type_name, "ModuleList" | "ModuleDict");
-                (type_name == "Sequential" && has_children && module.graph().is_none(), is_list)
-            })?;
-            if is_container {
+            let type_name = self.type_name(module).rsplit('.').next().unwrap_or_default();
+            let is_sequential = type_name == "Sequential" && !self.child_names(module).is_empty();
+            if matches!(type_name, "ModuleList" | "ModuleDict") {
                 return Err(self.wrong(range, format!("`self.{}` holds modules and is none to call", member.path)));
             }
             if is_sequential && kwargs.is_empty() {
@@ -443,6 +439,7 @@ impl<'a> Interpreter<'a, '_> {
                 let name = name.ok_or_else(|| self.wrong(range, "a device without a name"))?;
                 Value::Plain(Argument::Device(self.symbols.intern(&name)))
             }
+            ("torch.SymInt", [Value::Plain(Argument::Str(spelled))]) => Value::Plain(Argument::SymInt(*spelled)),
             ("torch.finfo" | "torch.iinfo", [dtype]) => {
                 let dtype =
                     self.text_of(dtype).ok_or_else(|| self.wrong(range, "a dtype has to be a constant here"))?;

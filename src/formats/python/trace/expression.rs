@@ -107,7 +107,7 @@ impl<'a> Interpreter<'a, '_> {
             return Ok(value);
         }
         if let Some(definition) = self.program.function(name) {
-            return Ok(match self.program.is_wrapped(name) || self.leaves.contain(name) {
+            return Ok(match self.program.is_wrapped(name) || self.options.autowrap_functions.contains(name) {
                 true => Value::Global(name.into()),
                 false => Value::Function(Rc::new(self.function(definition, None)?)),
             });

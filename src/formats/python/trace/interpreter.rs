@@ -3,7 +3,7 @@
 use super::program::{Entry, Program};
 use super::statement::Flow;
 use super::value::{Body, Function, Heap, MemberValue, Value};
-use super::Leaves;
+use super::TraceOptions;
 use crate::formats::python::annotation::parse_annotation;
 use crate::formats::python::members::{Members, Mention};
 use crate::formats::python::source::Source;
@@ -24,11 +24,9 @@ pub(super) struct Interpreter<'a, 's> {
     pub(super) source: &'s Source<'s>,
     base: isize,
     pub(super) program: &'s Program<'a>,
-    pub(super) leaves: Leaves<'s>,
+    pub(super) options: &'s TraceOptions<'s>,
     pub(super) tracer: &'s Tracer,
     pub(super) symbols: Arc<Symbols>,
-    /// Whether a module was given: then what it does not hold is not there.
-    pub(super) has_members: bool,
     pub(super) heap: Heap<'a>,
     scopes: Vec<Scope<'a>>,
     /// What constants at the top of the text are, once they were asked for.
@@ -55,18 +53,16 @@ impl<'a, 's> Interpreter<'a, 's> {
         source: &'s Source<'s>,
         base: isize,
         program: &'s Program<'a>,
-        leaves: Leaves<'s>,
+        options: &'s TraceOptions<'s>,
         tracer: &'s Tracer,
-        has_members: bool,
     ) -> Self {
         Interpreter {
             source,
             base,
             program,
-            leaves,
+            options,
             tracer,
             symbols: tracer.symbols().clone(),
-            has_members,
             heap: Heap::default(),
             scopes: Vec::new(),
             constants: FxHashMap::default(),
@@ -115,8 +111,8 @@ impl<'a, 's> Interpreter<'a, 's> {
         for (index, parameter) in function.parameters.iter().enumerate() {
             let name = parameter.name().as_str();
             if index == 0 && (class.is_some() || name == "self") {
-                let root = self.tracer.read(|_, root| root)?;
-                let module = MemberValue { path: String::new(), module: Some(root), class };
+                let module = self.options.members.map(|(_, root)| root);
+                let module = MemberValue { path: String::new(), module, class };
                 self.set(scope, name, Value::Member(Rc::new(module)));
                 continue;
             }
@@ -160,11 +156,25 @@ impl<'a, 's> Interpreter<'a, 's> {
         })
     }
 
-    /// Members that the text names and nobody gave.
+    /// Gives the module the members that its graph names.
     pub(super) fn add_members(&mut self) -> Result<()> {
-        let mentions = std::mem::take(&mut self.mentions);
-        let source = self.source;
-        self.tracer.with_module(|tree, module| Members { source, like: None }.add(tree, module, mentions))
+        let mut mentions = std::mem::take(&mut self.mentions);
+        let (source, like) = (self.source, self.options.members);
+        self.tracer.with_module(|tree, module| {
+            if let Some((known, root)) = like {
+                // Rewrites name members too.
+                let graph = tree.graph(module)?;
+                let named = graph.nodes().filter(|&node| matches!(graph[node].op(), Op::CallModule | Op::GetAttr));
+                let known = named.filter(|&node| known.resolve(root, graph.target(node)).is_some());
+                mentions.extend(known.map(|node| Mention {
+                    path: graph.target(node).to_owned(),
+                    is_called: graph[node].op() == Op::CallModule,
+                    node,
+                    at: 0,
+                }));
+            }
+            Members { source, like }.add(tree, module, mentions)
+        })
     }
 
     /// Records an operation.

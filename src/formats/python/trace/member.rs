@@ -3,7 +3,7 @@
 use super::interpreter::Interpreter;
 use super::value::{MemberValue, Value};
 use crate::formats::python::literal::parse_literal;
-use crate::ir::{Argument, Dim, Member, Op, Result, TensorKind, TensorMeta};
+use crate::ir::{Argument, Attribute, Dim, Member, ModuleId, ModuleTree, Op, Result, Tensor, TensorKind, TensorMeta};
 use ruff_text_size::TextRange;
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -65,13 +65,13 @@ fn is_tensor_attribute(name: &str) -> bool {
 
 /// What lies at a path of the module.
 enum Found {
-    Module(crate::ir::ModuleId, String),
+    Module(ModuleId),
     Parameter(String),
     Buffer,
     Value(Argument),
 }
 
-impl<'a> Interpreter<'a, '_> {
+impl<'a, 's> Interpreter<'a, 's> {
     /// `of.name`
     pub(super) fn attribute_of(&mut self, of: &Value<'a>, name: &str, range: TextRange) -> Result<Value<'a>> {
         match of {
@@ -133,7 +133,7 @@ impl<'a> Interpreter<'a, '_> {
                 return self.method(member, definition, range);
             }
         }
-        if let Some(module) = member.module.filter(|_| !member.path.is_empty() || self.has_members) {
+        if let Some(module) = member.module {
             if let Some(found) = self.find(module, name, &path)? {
                 return self.found(found, path, range);
             }
@@ -147,7 +147,7 @@ impl<'a> Interpreter<'a, '_> {
         if name == "training" {
             return Ok(Value::bool(true)); // as a module is before somebody calls `eval`
         }
-        if member.module.is_some() && (self.has_members || !member.path.is_empty()) {
+        if member.module.is_some() && !self.options.more_members {
             return Err(self.wrong(range, format!("the module has no member `{path}`")));
         }
         if !member.path.is_empty() && is_tensor_attribute(name) {
@@ -183,26 +183,40 @@ impl<'a> Interpreter<'a, '_> {
         Ok(Value::Function(Rc::new(function)))
     }
 
-    fn find(&self, module: crate::ir::ModuleId, name: &str, path: &str) -> Result<Option<Found>> {
-        self.tracer.read(|tree, root| match tree.resolve(module, name)? {
-            Member::Module(id) => {
-                let type_name = tree.get(id).map(|module| tree.symbols().text(module.type_name())).unwrap_or_default();
-                Some(Found::Module(id, type_name.to_owned()))
-            }
-            Member::Attribute(crate::ir::Attribute::Tensor(TensorKind::Parameter, tensor)) => {
+    fn find(&self, module: ModuleId, name: &str, path: &str) -> Result<Option<Found>> {
+        let Some((tree, root)) = self.options.members else { return Ok(None) };
+        Ok(match tree.resolve(module, name) {
+            None => None,
+            Some(Member::Module(id)) => Some(Found::Module(id)),
+            Some(Member::Attribute(Attribute::Tensor(TensorKind::Parameter, tensor))) => {
                 // Parameters that are one tensor are read under the first of their names.
                 let first = first_parameter(tree, root, tensor);
                 Some(Found::Parameter(first.unwrap_or_else(|| path.to_owned())))
             }
-            Member::Attribute(crate::ir::Attribute::Tensor(..)) => Some(Found::Buffer),
-            Member::Attribute(crate::ir::Attribute::Value(value)) => Some(Found::Value(value.clone())),
+            Some(Member::Attribute(Attribute::Tensor(..))) => Some(Found::Buffer),
+            Some(Member::Attribute(Attribute::Value(value))) => {
+                Some(Found::Value(value.transfer_literal(tree.symbols(), &self.symbols)?))
+            }
         })
+    }
+
+    /// The type of a module that was given.
+    pub(super) fn type_name(&self, module: ModuleId) -> &'s str {
+        let Some((tree, _)) = self.options.members else { return "" };
+        tree.get(module).map(|module| tree.symbols().text(module.type_name())).unwrap_or_default()
+    }
+
+    /// The names of the modules in one that was given, in order.
+    pub(super) fn child_names(&self, module: ModuleId) -> Vec<&'s str> {
+        let Some((tree, _)) = self.options.members else { return Vec::new() };
+        let Ok(module) = tree.get(module) else { return Vec::new() };
+        module.submodules().keys().map(|name| tree.symbols().text(*name)).collect()
     }
 
     fn found(&mut self, found: Found, path: String, range: TextRange) -> Result<Value<'a>> {
         Ok(match found {
-            Found::Module(id, type_name) => {
-                let class = self.program.class(type_name.rsplit('.').next().unwrap_or_default());
+            Found::Module(id) => {
+                let class = self.program.class(self.type_name(id).rsplit('.').next().unwrap_or_default());
                 Value::Member(Rc::new(MemberValue { path, module: Some(id), class }))
             }
             Found::Parameter(path) => {
@@ -245,15 +259,11 @@ impl<'a> Interpreter<'a, '_> {
 
     /// The modules in a module, in order.
     pub(super) fn children(&mut self, member: &MemberValue<'a>, range: TextRange) -> Result<Vec<Value<'a>>> {
-        let Some(module) = member.module.filter(|_| self.has_members) else {
+        let Some(module) = member.module else {
             let message = format!("what `self.{}` holds is not known: give the module", member.path);
             return Err(self.wrong(range, message));
         };
-        let names = self.tracer.read(|tree, _| {
-            let module = tree.get(module)?;
-            let names = module.submodules().keys().map(|name| tree.symbols().text(*name).to_owned());
-            Ok::<Vec<String>, crate::ir::Error>(names.collect())
-        })??;
+        let names = self.child_names(module);
         self.steps_taken(names.len(), range)?;
         names.iter().map(|name| self.member(member, name, range)).collect()
     }
@@ -305,11 +315,9 @@ impl<'a> Interpreter<'a, '_> {
 
     /// What is known of a tensor that the module holds.
     pub(super) fn buffer_constant(&mut self, path: &str, name: &str) -> Option<Value<'a>> {
-        let meta = self.tracer.read(|tree, root| match tree.attribute(root, path) {
-            Ok(crate::ir::Attribute::Tensor(_, tensor)) => Some(tensor.meta().clone()),
-            _ => None,
-        });
-        let meta: TensorMeta = meta.ok()??;
+        let (tree, root) = self.options.members?;
+        let Ok(Attribute::Tensor(_, tensor)) = tree.attribute(root, path) else { return None };
+        let meta: &TensorMeta = tensor.meta();
         let sizes = || {
             let size = |dim: &Dim| match dim {
                 Dim::Int(size) => Some(Value::int(*size)),
@@ -347,15 +355,11 @@ impl<'a> Interpreter<'a, '_> {
 }
 
 /// The path of the first parameter that is this tensor, in the order of torch's `named_parameters`.
-fn first_parameter(
-    tree: &crate::ir::ModuleTree,
-    root: crate::ir::ModuleId,
-    tensor: &Arc<crate::ir::Tensor>,
-) -> Option<String> {
+fn first_parameter(tree: &ModuleTree, root: ModuleId, tensor: &Arc<Tensor>) -> Option<String> {
     tree.modules_below(root).find_map(|id| {
         let module = tree.get(id).ok()?;
         let (name, _) = module.attributes().iter().find(|(_, attribute)| {
-            matches!(attribute, crate::ir::Attribute::Tensor(TensorKind::Parameter, other) if Arc::ptr_eq(other, tensor))
+            matches!(attribute, Attribute::Tensor(TensorKind::Parameter, other) if Arc::ptr_eq(other, tensor))
         })?;
         let name = tree.symbols().text(*name);
         let above = tree.path(id, root).ok()?;

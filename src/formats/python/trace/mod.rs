@@ -25,33 +25,39 @@ use program::{parse, Entry, Program};
 use ruff_python_ast::Stmt;
 
 /// What is traced, and how far down.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct TraceOptions<'o> {
     /// The function or class to trace. Without a name: the last class that has a `forward`, else the
     /// last function.
     pub entry: Option<&'o str>,
-    /// Which functions of the text stay calls when others call them, as if they were `wrap`ped.
-    pub leaves: Leaves<'o>,
+    /// The module whose members `self` has. Those that the graph names are copied, with their tensors
+    /// shared.
+    pub members: Option<(&'o ModuleTree, ModuleId)>,
+    /// What `members` does not hold is taken for a leaf module of the type `torch.nn.Module` where it is
+    /// called, and for the value None where it is read, as it is without `members`. Else it is an error.
+    pub more_members: bool,
+    /// Functions and classes of the text whose calls stay calls.
+    pub autowrap_functions: Autowrap<'o>,
 }
 
-/// Functions of the text that are not inlined.
+/// Functions and classes of the text that are not looked into.
 #[derive(Debug, Clone, Copy, Default)]
-pub enum Leaves<'o> {
-    /// None but those that the text wraps.
+pub enum Autowrap<'o> {
+    /// None but those that the text itself wraps.
     #[default]
-    Wrapped,
+    Declared,
     /// These too.
     Named(&'o [&'o str]),
     /// All.
     All,
 }
 
-impl Leaves<'_> {
-    fn contain(&self, name: &str) -> bool {
+impl Autowrap<'_> {
+    fn contains(&self, name: &str) -> bool {
         match self {
-            Leaves::Wrapped => false,
-            Leaves::Named(names) => names.contains(&name),
-            Leaves::All => true,
+            Autowrap::Declared => false,
+            Autowrap::Named(names) => names.contains(&name),
+            Autowrap::All => true,
         }
     }
 }
@@ -59,20 +65,13 @@ impl Leaves<'_> {
 /// How deep blocks may stand in each other, as in Python.
 const MAX_BLOCKS: usize = 100;
 
-/// Traces the text. `members` is a module whose members `self` has, copied with their tensors shared;
-/// without one, what the text calls is a leaf module of the type `torch.nn.Module`, and what it reads
-/// is the value None. Each operation passes through the rewrites before it becomes a node.
+/// Traces the text. Each operation passes through the rewrites before it becomes a node.
 ///
 /// What cannot be traced is [`ErrorKind::Parse`](crate::ir::ErrorKind::Parse) with line, column and the
 /// line itself: text that is no Python, and control flow that depends on a value that only the running
 /// graph knows. [`ErrorKind::Limit`](crate::ir::ErrorKind::Limit) stops what nests too deep or runs too
 /// long.
-pub fn trace_code(
-    text: &str,
-    members: Option<(&ModuleTree, ModuleId)>,
-    options: &TraceOptions<'_>,
-    rewrites: Vec<Box<Rewrite>>,
-) -> Result<ModuleTree> {
+pub fn trace_code(text: &str, options: &TraceOptions<'_>, rewrites: Vec<Box<Rewrite>>) -> Result<ModuleTree> {
     let source = Source::new(text);
     let indent = check_depth(&source)?;
     let (module, base) = parse(&source, indent)?;
@@ -82,18 +81,13 @@ pub fn trace_code(
     };
     let program = Program::new(body, &source, base)?;
     let entry = program.entry(options.entry).map_err(|message| Error::new(ErrorKind::Parse, message))?;
-    let mut tree = match members {
-        Some((tree, module)) => tree.clone_subtree(module)?,
-        None => ModuleTree::new("GraphModule"),
-    };
-    let root = tree.root();
-    let name = match entry {
+    let tree = ModuleTree::new(match entry {
         Entry::Function(function) => function.name.as_str(),
         Entry::Class(class) => class.name.as_str(),
-    };
-    tree.set_type_name(root, name)?;
+    });
+    let root = tree.root();
     let tracer = Tracer::new(tree, root, rewrites)?;
-    let mut interpreter = Interpreter::new(&source, base, &program, options.leaves, &tracer, members.is_some());
+    let mut interpreter = Interpreter::new(&source, base, &program, options, &tracer);
     interpreter.run(entry)?;
     interpreter.add_members()?;
     tracer.finish()
