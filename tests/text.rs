@@ -218,7 +218,7 @@ fn net(steps: &[Step], returned: &Recipe) -> ModuleTree {
 const BOTH: ReadableOptions = ReadableOptions { include_stride: true, include_device: true };
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
 
     #[test]
     fn what_is_printed_reads_back_equal(steps in steps(), returned in recipes()) {
@@ -351,9 +351,23 @@ fn a_statement_is_appended_or_nothing_changes() {
     let node = append_statement(&mut tree, root, "z = torch.add(relu, x)").unwrap();
     assert_eq!(tree.graph(root).unwrap().name(node), "z");
     let before = picture(tree.graph(root).unwrap());
-    for wrong in ["q = torch.add(z, gone)", "q = (", "return z", "", "# nothing", "if z: pass"] {
+    let wrongs = [
+        "q = torch.add(z, gone)",
+        "q = (",
+        "return z",
+        "",
+        "# nothing",
+        "if z: pass",
+        "q = self.deep.act(self.w + self.w.b)",
+    ];
+    for wrong in wrongs {
         let error = append_statement(&mut tree, root, wrong).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Parse, "{wrong}: {error}");
         assert_eq!(picture(tree.graph(root).unwrap()), before, "{wrong}");
+        let module = tree.get(root).unwrap();
+        assert!(module.submodules().is_empty() && module.attributes().is_empty(), "{wrong}");
     }
+    // A name that a statement asked for in vain is free.
+    let node = append_statement(&mut tree, root, "q = torch.add(z, 1)").unwrap();
+    assert_eq!(tree.graph(root).unwrap().name(node), "q");
 }

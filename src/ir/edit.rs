@@ -4,6 +4,7 @@ use super::argument::{Args, Argument, Kwargs};
 use super::error::{counted, Error, ErrorKind, Result};
 use super::graph::{check_target, Graph, NameFor};
 use super::name::Name;
+use super::namespace::Namespace;
 use super::node::{Meta, NodeId, Op};
 use super::order::NONE;
 use super::symbol::Symbol;
@@ -348,6 +349,16 @@ impl Graph {
             self.erase_node(node)?;
         }
         Ok(())
+    }
+
+    /// Which names are taken; for [`Graph::restore_names`], once the nodes that took more are erased.
+    pub(crate) fn taken_names(&self) -> Namespace {
+        self.names.clone()
+    }
+
+    /// Frees the names that were taken since.
+    pub(crate) fn restore_names(&mut self, names: Namespace) {
+        self.names = names;
     }
 
     /// A sequence that is known to hold every slot once.

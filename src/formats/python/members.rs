@@ -26,8 +26,17 @@ pub(super) struct Members<'s, 't> {
 
 impl Members<'_, '_> {
     /// Adds what a graph names and its module does not have: what is called as leaf modules, what is
-    /// read as tensors without bytes.
+    /// read as tensors without bytes. When it fails, the module has the members that it had.
     pub(super) fn add(&self, tree: &mut ModuleTree, module: ModuleId, mentions: Vec<Mention>) -> Result<()> {
+        let missing: Vec<String> = mentions.iter().filter_map(|mention| missing(tree, module, &mention.path)).collect();
+        self.add_missing(tree, module, mentions).inspect_err(|_| {
+            for path in missing {
+                let _ = tree.delete(module, &path); // what was not added yet is not there
+            }
+        })
+    }
+
+    fn add_missing(&self, tree: &mut ModuleTree, module: ModuleId, mentions: Vec<Mention>) -> Result<()> {
         let mut seen = FxHashSet::default();
         // Modules first: a tensor may lie in one that is called too.
         let (mut called, read): (Vec<Mention>, Vec<Mention>) =
@@ -83,6 +92,12 @@ impl Members<'_, '_> {
         let (tree, module) = self.like?;
         Some((tree, tree.resolve(module, path)?))
     }
+}
+
+/// The first part of a path that leads to nothing.
+fn missing(tree: &ModuleTree, module: ModuleId, path: &str) -> Option<String> {
+    let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
+    ends.map(|end| &path[..end]).find(|part| tree.resolve(module, part).is_none()).map(str::to_owned)
 }
 
 /// Under which path of its parent a nested class stands: its name where the parent names a member

@@ -216,7 +216,11 @@ impl<'g> Statement<'g> {
     /// `x.name`, which a number has only in parentheses.
     fn member(&self, out: &mut String, x: &Argument, name: &str) {
         let start = out.len();
-        self.argument(out, x);
+        match x {
+            // A bare name before a dot is a module of Python.
+            Argument::SymInt(spelled) => write_symint(out, self.graph.text(*spelled)),
+            x => self.argument(out, x),
+        }
         if matches!(x, Argument::Int(_) | Argument::BigInt(_) | Argument::Float(_) | Argument::Complex(_)) {
             out.insert(start, '(');
             out.push(')');
@@ -276,10 +280,14 @@ impl Names for Statement<'_> {
         if is_size_symbol(spelled) && !self.is_taken(spelled) {
             return out.push_str(spelled);
         }
-        out.push_str("torch.SymInt(");
-        out.push_str(&str_repr(spelled));
-        out.push(')');
+        write_symint(out, spelled);
     }
+}
+
+fn write_symint(out: &mut String, spelled: &str) {
+    out.push_str("torch.SymInt(");
+    out.push_str(&str_repr(spelled));
+    out.push(')');
 }
 
 /// Appends what stands between a name and its `=`: what is known of the value, or the type.

@@ -287,9 +287,9 @@ impl<'f, 't> Function<'f, 't> {
         let mut sizes = FxHashMap::default();
         self.awaited.retain(|name, (node, _)| {
             let text = name.text(&symbols);
-            let is_size = is_size_symbol(&text);
+            let is_size = is_size_symbol(text);
             if is_size {
-                sizes.insert(*node, Argument::SymInt(symbols.intern(&text)));
+                sizes.insert(*node, Argument::SymInt(symbols.intern(text)));
             }
             !is_size
         });

@@ -41,10 +41,11 @@ pub fn read_into(tree: &mut ModuleTree, module: ModuleId, text: &str) -> Result<
 }
 
 /// Appends one statement to a graph, before its output; names are those of its nodes. Returns the
-/// node that it made last. When it fails, the graph has the nodes that it had.
+/// node that it made last. When it fails, the module is as it was.
 pub fn append_statement(tree: &mut ModuleTree, module: ModuleId, text: &str) -> Result<NodeId> {
     let graph = tree.graph_mut(module)?;
     let (before, output) = (graph.last(), graph.output_node());
+    let names = graph.taken_names();
     let appended = append(tree, module, text);
     let graph = tree.graph_mut(module)?;
     let first = match before {
@@ -63,6 +64,7 @@ pub fn append_statement(tree: &mut ModuleTree, module: ModuleId, text: &str) -> 
         (Err(error), _) => error,
     };
     graph.erase_unused(made.into_iter())?;
+    graph.restore_names(names);
     Err(error)
 }
 

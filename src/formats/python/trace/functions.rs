@@ -19,6 +19,9 @@ pub(super) struct Recorded {
     form: Option<Form>,
 }
 
+/// Positional arguments, and keywords in their order.
+type Arguments<T> = (Vec<T>, Vec<(&'static str, T)>);
+
 struct Form {
     /// Names, with a star before what takes the rest, and defaults.
     parameters: Vec<(&'static str, Option<&'static str>)>,
@@ -64,7 +67,7 @@ impl Recorded {
         kwargs: &[(std::rc::Rc<str>, T)],
         symbols: &Symbols,
         constant: impl Fn(Argument) -> T,
-    ) -> Option<(Vec<T>, Vec<(&'static str, T)>)> {
+    ) -> Option<Arguments<T>> {
         let form = self.form.as_ref()?;
         let mut bound: Vec<(&str, T)> = Vec::with_capacity(form.parameters.len());
         let mut given = args.iter();
@@ -110,7 +113,7 @@ mod tests {
     use super::*;
     use std::rc::Rc;
 
-    fn args(spelled: &str, args: &[i64], kwargs: &[(&str, i64)]) -> Option<(Vec<i64>, Vec<(&'static str, i64)>)> {
+    fn args(spelled: &str, args: &[i64], kwargs: &[(&str, i64)]) -> Option<Arguments<i64>> {
         let kwargs: Vec<(Rc<str>, i64)> = kwargs.iter().map(|&(key, value)| (key.into(), value)).collect();
         let number = |argument| match argument {
             Argument::Int(value) => value,

@@ -1,8 +1,8 @@
 //! Attributes: what `self` leads to, and what values of the graph have.
 
+use super::global::info;
 use super::interpreter::Interpreter;
 use super::value::{MemberValue, Value};
-use crate::formats::python::literal::parse_literal;
 use crate::ir::{Argument, Attribute, Dim, Member, ModuleId, ModuleTree, Op, Result, Tensor, TensorKind, TensorMeta};
 use ruff_text_size::TextRange;
 use rustc_hash::FxHashSet;
@@ -336,22 +336,6 @@ impl<'a, 's> Interpreter<'a, 's> {
             _ => return None,
         })
     }
-
-    pub(super) fn global_argument(&mut self, name: &str, range: TextRange) -> Result<Argument> {
-        let message = || format!("`{name}` is no value that a graph can hold");
-        self.global_constant(name).ok_or_else(|| self.wrong(range, message()))
-    }
-
-    /// A constant of torch or Python that has a name.
-    pub(super) fn global_constant(&self, name: &str) -> Option<Argument> {
-        Some(match name {
-            "torch.inf" | "math.inf" => Argument::Float(f64::INFINITY),
-            "torch.nan" | "math.nan" => Argument::Float(f64::NAN),
-            "torch.pi" | "math.pi" => Argument::Float(std::f64::consts::PI),
-            "torch.e" | "math.e" => Argument::Float(std::f64::consts::E),
-            _ => parse_literal(name, &self.symbols)?,
-        })
-    }
 }
 
 /// The path of the first parameter that is this tensor, in the order of torch's `named_parameters`.
@@ -365,42 +349,4 @@ fn first_parameter(tree: &ModuleTree, root: ModuleId, tensor: &Arc<Tensor>) -> O
         let above = tree.path(id, root).ok()?;
         Some(if above.is_empty() { name.to_owned() } else { format!("{above}.{name}") })
     })
-}
-
-/// `torch.finfo(dtype).min` and the like.
-fn info(global: &str, name: &str) -> Option<Argument> {
-    let dtype =
-        global.strip_prefix("torch.finfo(").or_else(|| global.strip_prefix("torch.iinfo("))?.strip_suffix(')')?;
-    let float = |max: f64, eps: f64, tiny: f64, bits: i64| {
-        Some(match name {
-            "max" => Argument::Float(max),
-            "min" => Argument::Float(-max),
-            "eps" => Argument::Float(eps),
-            "tiny" | "smallest_normal" => Argument::Float(tiny),
-            "bits" => Argument::Int(bits),
-            _ => return None,
-        })
-    };
-    let int = |min: i64, max: i64, bits: i64| {
-        Some(Argument::Int(match name {
-            "min" => min,
-            "max" => max,
-            "bits" => bits,
-            _ => return None,
-        }))
-    };
-    match dtype {
-        "torch.float32" | "torch.float" => {
-            float(f64::from(f32::MAX), f64::from(f32::EPSILON), f64::from(f32::MIN_POSITIVE), 32)
-        }
-        "torch.float64" | "torch.double" => float(f64::MAX, f64::EPSILON, f64::MIN_POSITIVE, 64),
-        "torch.float16" | "torch.half" => float(65504.0, 2f64.powi(-10), 2f64.powi(-14), 16),
-        "torch.bfloat16" => float(3.3895313892515355e38, 2f64.powi(-7), f64::from(f32::MIN_POSITIVE), 16),
-        "torch.int64" | "torch.long" => int(i64::MIN, i64::MAX, 64),
-        "torch.int32" | "torch.int" => int(i64::from(i32::MIN), i64::from(i32::MAX), 32),
-        "torch.int16" | "torch.short" => int(i64::from(i16::MIN), i64::from(i16::MAX), 16),
-        "torch.int8" => int(-128, 127, 8),
-        "torch.uint8" => int(0, 255, 8),
-        _ => None,
-    }
 }

@@ -6,8 +6,10 @@
 mod builtin;
 mod call;
 mod constant;
+mod container;
 mod expression;
 mod functions;
+mod global;
 mod interpreter;
 mod member;
 mod operator;
