@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 fn printed(argument: &Argument, symbols: &Symbols) -> String {
     let mut out = String::new();
-    write_repr(&mut out, argument, symbols, &|out, _| out.push_str("node"));
+    write_repr(&mut out, argument, symbols, &|out: &mut String, _| out.push_str("node"));
     out
 }
 

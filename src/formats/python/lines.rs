@@ -3,10 +3,11 @@
 
 use super::source::Source;
 use crate::ir::{Error, ErrorKind, Result};
+use memchr::{memchr, memchr3};
 
 /// How deep brackets may nest.
 const MAX_BRACKETS: usize = 100;
-/// How many operators, dots and calls may follow each other without a comma.
+/// How many operators, dots, words and calls may follow each other without a comma.
 const MAX_CHAIN: usize = 256;
 /// How many lambdas a line may have, and how many brackets its interpolated strings: both nest unseen
 /// by the other limits.
@@ -21,6 +22,8 @@ pub(super) struct Line {
     pub(super) end: usize,
     /// How many spaces are before it.
     pub(super) indent: usize,
+    /// Where the code ends that does something: `;  x = y = None` behind it only clears names.
+    pub(super) cleared: usize,
 }
 
 /// Walks over the logical lines of a text that are not blank.
@@ -52,49 +55,56 @@ impl<'s, 't> Lines<'s, 't> {
     pub(super) fn skip_line(&mut self) {
         let bytes = self.source.text.as_bytes();
         let rest = bytes.get(self.at..).unwrap_or_default();
-        self.at += memchr(rest).map_or(rest.len(), |end| end + 1);
+        self.at += memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
     }
 
     /// The next logical line.
     pub(super) fn next(&mut self) -> Result<Option<Line>> {
         let Some((start, indent)) = self.peek() else { return Ok(None) };
-        let end = self.end_of(start)?;
+        let (end, semicolon) = self.end_of(start)?;
         self.at = end + 1;
-        Ok(Some(Line { start, end, indent }))
+        let bytes = self.source.text.as_bytes();
+        let cleared = semicolon.filter(|&at| only_clears(bytes.get(at + 1..end).unwrap_or_default())).unwrap_or(end);
+        Ok(Some(Line { start, end, indent, cleared }))
     }
 
-    fn end_of(&self, start: usize) -> Result<usize> {
+    /// Where the line ends, and where its last semicolon stands.
+    fn end_of(&self, start: usize) -> Result<(usize, Option<usize>)> {
         let bytes = self.source.text.as_bytes();
         let mut at = start;
-        let mut open = 0usize;
-        let mut chains = [0usize; MAX_BRACKETS + 1];
-        let mut chain = 0usize;
-        let mut hidden = 0usize;
+        let (mut open, mut hidden) = (0usize, 0usize);
+        // What follows each other without a comma, in each bracket that is open and in all; spaces stand
+        // for words here.
+        let (mut chains, mut chain, mut is_dense) = ([0usize; MAX_BRACKETS + 1], 0usize, false);
+        let mut semicolon = None;
         while let Some(&byte) = bytes.get(at) {
             match CLASSES[usize::from(byte)] {
                 PLAIN => {}
-                NEWLINE if open == 0 => return Ok(at),
+                LINK => {
+                    (chains[open], chain) = (chains[open] + 1, chain + 1);
+                    is_dense |= chain > MAX_CHAIN;
+                }
+                NEWLINE if open == 0 => break,
                 NEWLINE => {}
                 OPEN => {
                     open += 1;
                     if open > MAX_BRACKETS {
                         return Err(self.limit(at, &format!("brackets nest deeper than {MAX_BRACKETS} levels")));
                     }
-                    chain += 1;
-                    chains[open] = 1;
+                    (chains[open], chain) = (1, chain + 1);
                 }
                 CLOSE => {
-                    chain -= chains[open.min(MAX_BRACKETS)].min(chain);
-                    chains[open] = 0;
+                    chain -= chains[open].min(chain);
                     open = open.saturating_sub(1);
-                    // What follows a bracket goes on with what was before it: `f(x)(y)`.
-                    chains[open] += 1;
-                    chain += 1;
-                    self.check_chain(at, chain)?;
+                    (chains[open], chain) = (chains[open] + 1, chain + 1);
+                    is_dense |= chain > MAX_CHAIN;
                 }
                 COMMA => {
                     chain -= chains[open].min(chain);
                     chains[open] = 0;
+                    if byte == b';' && open == 0 {
+                        semicolon = Some(at);
+                    }
                 }
                 QUOTE => {
                     let end = self.end_of_string(at)?;
@@ -106,27 +116,71 @@ impl<'s, 't> Lines<'s, 't> {
                 }
                 COMMENT => {
                     let rest = &bytes[at..];
-                    at += memchr(rest).unwrap_or(rest.len());
+                    at += memchr(b'\n', rest).unwrap_or(rest.len());
                     continue;
                 }
                 BACKSLASH => at += 1,
-                // An operator, or a letter that a keyword begins with.
+                // A letter that `lambda` begins with.
                 _ => {
-                    let counts = CLASSES[usize::from(byte)] == OPERATOR || self.is_keyword(at);
-                    if byte == b'l' && counts {
+                    if self.is_lambda(at) {
                         hidden += 1;
                         self.check_hidden(at, hidden)?;
-                    }
-                    if counts {
-                        chains[open] += 1;
-                        chain += 1;
-                        self.check_chain(at, chain)?;
                     }
                 }
             }
             at += 1;
         }
-        Ok(bytes.len())
+        if is_dense {
+            self.check_chains(start, at)?;
+        }
+        Ok((at.min(bytes.len()), semicolon))
+    }
+
+    /// Bounds how many operators, dots, words and calls follow each other without a comma, those around
+    /// an expression included.
+    fn check_chains(&self, start: usize, end: usize) -> Result<()> {
+        let bytes = self.source.text.as_bytes();
+        let (mut at, mut open, mut chain) = (start, 0usize, 0usize);
+        let mut chains = [0usize; MAX_BRACKETS + 1];
+        while let Some(&byte) = bytes.get(at).filter(|_| at < end) {
+            match CLASSES[usize::from(byte)] {
+                OPEN => {
+                    open = (open + 1).min(MAX_BRACKETS);
+                    (chains[open], chain) = (1, chain + 1);
+                }
+                CLOSE => {
+                    chain -= chains[open].min(chain);
+                    chains[open] = 0;
+                    open = open.saturating_sub(1);
+                    // What follows a bracket goes on with what was before it: `f(x)(y)`.
+                    (chains[open], chain) = (chains[open] + 1, chain + 1);
+                    self.check_chain(at, chain)?;
+                }
+                COMMA => {
+                    chain -= chains[open].min(chain);
+                    chains[open] = 0;
+                }
+                LINK if matches!(byte, b' ' | b'\t') => {}
+                LINK => {
+                    (chains[open], chain) = (chains[open] + 1, chain + 1);
+                    self.check_chain(at, chain)?;
+                }
+                PLAIN | LETTER if self.is_keyword(at) => {
+                    (chains[open], chain) = (chains[open] + 1, chain + 1);
+                    self.check_chain(at, chain)?;
+                }
+                QUOTE => at = self.end_of_string(at)?,
+                COMMENT => {
+                    let rest = &bytes[at..];
+                    at += memchr(b'\n', rest).unwrap_or(rest.len());
+                    continue;
+                }
+                BACKSLASH => at += 1,
+                _ => {}
+            }
+            at += 1;
+        }
+        Ok(())
     }
 
     fn check_chain(&self, at: usize, chain: usize) -> Result<()> {
@@ -150,14 +204,29 @@ impl<'s, 't> Lines<'s, 't> {
         prefix.iter().any(|byte| matches!(byte, b'f' | b'F' | b't' | b'T'))
     }
 
+    fn is_lambda(&self, at: usize) -> bool {
+        self.is_word(at, b"lambda")
+    }
+
     fn is_keyword(&self, at: usize) -> bool {
+        // Most letters stand within a word.
         let bytes = self.source.text.as_bytes();
-        let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-        if is_word(at.checked_sub(1).and_then(|before| bytes.get(before))) {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        if before.is_some_and(u8::is_ascii_alphanumeric)
+            || !matches!(bytes[at], b'a' | b'e' | b'f' | b'i' | b'l' | b'n' | b'o')
+        {
             return false;
         }
         const WORDS: [&[u8]; 10] = [b"not", b"lambda", b"if", b"else", b"await", b"for", b"in", b"is", b"and", b"or"];
-        WORDS.iter().any(|word| bytes[at..].starts_with(word) && !is_word(bytes.get(at + word.len())))
+        WORDS.iter().any(|word| self.is_word(at, word))
+    }
+
+    fn is_word(&self, at: usize, word: &[u8]) -> bool {
+        let bytes = self.source.text.as_bytes();
+        let goes_on = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        bytes[at..].starts_with(word)
+            && !goes_on(bytes.get(at + word.len()))
+            && !goes_on(at.checked_sub(1).and_then(|before| bytes.get(before)))
     }
 
     /// The last character of the string that begins at `at`.
@@ -167,19 +236,20 @@ impl<'s, 't> Lines<'s, 't> {
         let is_triple = bytes.get(at..at + 3).is_some_and(|three| three.iter().all(|&byte| byte == quote));
         let mut now = if is_triple { at + 3 } else { at + 1 };
         loop {
-            match bytes.get(now) {
-                Some(b'\\') => now += 2,
-                Some(&byte) if byte == quote => {
+            let rest = bytes.get(now..).unwrap_or_default();
+            match memchr3(quote, b'\\', b'\n', rest).map(|found| now + found) {
+                Some(found) if bytes[found] == b'\\' => now = found + 2,
+                Some(found) if bytes[found] == quote => {
                     if !is_triple {
-                        return Ok(now);
+                        return Ok(found);
                     }
-                    if bytes.get(now..now + 3).is_some_and(|three| three.iter().all(|&byte| byte == quote)) {
-                        return Ok(now + 2);
+                    if bytes.get(found..found + 3).is_some_and(|three| three.iter().all(|&byte| byte == quote)) {
+                        return Ok(found + 2);
                     }
-                    now += 1;
+                    now = found + 1;
                 }
-                Some(b'\n') if !is_triple => return Err(self.source.error(at, "the string does not end on its line")),
-                Some(_) => now += 1,
+                Some(found) if is_triple => now = found + 1,
+                Some(_) => return Err(self.source.error(at, "the string does not end on its line")),
                 None => return Err(self.source.error(at, "the string does not end")),
             }
         }
@@ -190,8 +260,14 @@ impl<'s, 't> Lines<'s, 't> {
     }
 }
 
-fn memchr(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|&byte| byte == b'\n')
+/// Whether a part of a line is `x = y = None`.
+fn only_clears(part: &[u8]) -> bool {
+    let mut names = part.split(|&byte| byte == b'=').map(<[u8]>::trim_ascii);
+    let is_name = |name: &[u8]| {
+        name.first().is_some_and(|first| first.is_ascii_alphabetic() || *first == b'_')
+            && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    };
+    names.next_back() == Some(b"None") && names.next().is_some_and(is_name) && names.all(is_name)
 }
 
 const PLAIN: u8 = 0;
@@ -202,7 +278,7 @@ const COMMA: u8 = 4;
 const QUOTE: u8 = 5;
 const COMMENT: u8 = 6;
 const BACKSLASH: u8 = 7;
-const OPERATOR: u8 = 8;
+const LINK: u8 = 8;
 const LETTER: u8 = 9;
 
 static CLASSES: [u8; 256] = {
@@ -215,8 +291,8 @@ static CLASSES: [u8; 256] = {
         (b"'\"", QUOTE),
         (b"#", COMMENT),
         (b"\\", BACKSLASH),
-        (b".+-*/%@&|^~<>!:", OPERATOR),
-        (b"nliaefo", LETTER),
+        (b".+-*/%@&|^~<>!: \t", LINK),
+        (b"l", LETTER),
     ];
     let mut group = 0;
     while group < groups.len() {

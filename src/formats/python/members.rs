@@ -42,7 +42,7 @@ impl Members<'_, '_> {
         let (mut called, read): (Vec<Mention>, Vec<Mention>) =
             mentions.into_iter().partition(|mention| mention.is_called);
         // And outer ones before those in them.
-        called.sort_by_key(|mention| mention.path.matches('.').count());
+        called.sort_by_cached_key(|mention| mention.path.matches('.').count());
         for mention in called {
             if seen.insert(mention.path.clone()) && tree.resolve(module, &mention.path).is_none() {
                 let made = match self.known(&mention.path) {

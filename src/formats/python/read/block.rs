@@ -13,6 +13,8 @@ pub(super) struct Block {
     range: Option<(usize, usize, usize)>,
     /// Where comments begin and end.
     comments: Vec<(usize, usize)>,
+    /// Where names are cleared: nothing that the parser has to see.
+    clears: Vec<(usize, usize)>,
 }
 
 /// So much text is parsed at a time: enough for the parser to work at full speed, and little enough
@@ -35,6 +37,9 @@ impl Block {
         }
         let (start, _, indent) = *self.range.get_or_insert((line.start - line.indent, line.end, line.indent));
         self.range = Some((start, line.end, indent));
+        if line.cleared < line.end {
+            self.clears.push((line.cleared, line.end));
+        }
         match line.end - start >= BLOCK {
             true => self.flush(function),
             false => Ok(()),
@@ -51,8 +56,17 @@ impl Block {
             const HEAD: &str = "if 1:\n";
             let head = if indent > 0 { HEAD } else { "" };
             let base = start as isize - head.len() as isize;
-            let parsed = ruff_python_parser::parse_module(&format!("{head}{text}"))
-                .map_err(|error| syntax(source, &error, base))?;
+            let mut code = String::with_capacity(head.len() + text.len());
+            code.push_str(head);
+            let mut at = start;
+            for (from, to) in std::mem::take(&mut self.clears) {
+                code.push_str(source.text.get(at..from).unwrap_or_default());
+                // As long as what it stands for, so that places stay what they are.
+                code.push_str(&" ".repeat(to - from));
+                at = to;
+            }
+            code.push_str(source.text.get(at..end).unwrap_or_default());
+            let parsed = ruff_python_parser::parse_module(&code).map_err(|error| syntax(source, &error, base))?;
             function.set_base(base);
             let module = parsed.into_syntax();
             let statements = match module.body.as_slice() {
