@@ -1,0 +1,388 @@
+//! Calls in one form: what they become, and what holds for every call.
+
+mod random_graph;
+
+use fxir::formats::python::print::code;
+use fxir::formats::python::read::read_code;
+use fxir::ir::lint::lint_all;
+use fxir::ir::{Args, Argument, Attribute, ErrorKind, Graph, Kwargs, ModuleTree, NewModule, NodeId, Op};
+use fxir::passes::normalize_args::{
+    normalize_args, normalized_arguments, Defaults, Form, NormalizeOptions, Normalized,
+};
+use fxir::passes::schema::{known_in, of_function, of_method, Call, Choice};
+use proptest::prelude::*;
+use random_graph::{modules, RandomModule};
+
+fn options(form: Form, defaults: Defaults) -> NormalizeOptions {
+    NormalizeOptions { form, defaults, ..NormalizeOptions::default() }
+}
+
+fn module_of(line: &str) -> ModuleTree {
+    let body = format!("def forward(self, x, y, z):\n    out = {line}\n    return out\n");
+    read_code(&body).unwrap_or_else(|error| panic!("{line}: {error}"))
+}
+
+/// The line that assigns `out`, as code prints it.
+fn line_of(tree: &ModuleTree) -> String {
+    let text = code(tree, tree.root()).unwrap();
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("out = ")).unwrap_or_else(|| panic!("{text}"));
+    line.split(';').next().unwrap().trim().to_owned()
+}
+
+fn normalized(line: &str, options: NormalizeOptions) -> (String, Normalized) {
+    let mut tree = module_of(line);
+    let counts = normalize_args(&mut tree, tree.root(), options).unwrap();
+    lint_all(&tree, tree.root()).unwrap();
+    (line_of(&tree), counts)
+}
+
+/// By keyword, defaults as they are.
+fn keywords(line: &str) -> String {
+    normalized(line, options(Form::Keyword, Defaults::Keep)).0
+}
+
+fn positions(line: &str) -> String {
+    normalized(line, options(Form::Positional, Defaults::Keep)).0
+}
+
+fn filled(line: &str) -> String {
+    normalized(line, NormalizeOptions::default()).0
+}
+
+fn left_out(line: &str) -> String {
+    normalized(line, options(Form::Keyword, Defaults::LeaveOut)).0
+}
+
+#[test]
+fn functions_of_torch_are_called_by_keyword() {
+    assert_eq!(keywords("torch.add(x, y)"), "torch.add(input = x, other = y)");
+    assert_eq!(keywords("torch.add(x, 2, alpha = 3)"), "torch.add(input = x, other = 2, alpha = 3)");
+    assert_eq!(keywords("torch.add(alpha = 3, other = y, input = x)"), "torch.add(input = x, other = y, alpha = 3)");
+    assert_eq!(keywords("torch.sum(x, 1)"), "torch.sum(input = x, dim = 1)");
+    assert_eq!(keywords("torch.sum(x, axis = 1, keepdims = True)"), "torch.sum(input = x, dim = 1, keepdim = True)");
+    assert_eq!(keywords("torch.where(x, y, z)"), "torch.where(condition = x, input = y, other = z)");
+    assert_eq!(keywords("torch.pow(2, x)"), "torch.pow(self = 2, exponent = x)");
+    assert_eq!(keywords("torch.cat([x, y], 1)"), "torch.cat(tensors = [x, y], dim = 1)");
+    assert_eq!(keywords("torch.zeros(2, 3)"), "torch.zeros(size = [2, 3])");
+    assert_eq!(keywords("torch.zeros((2, 3))"), "torch.zeros(size = (2, 3))");
+    assert_eq!(keywords("torch.nn.functional.relu(x)"), "torch.nn.functional.relu(input = x)");
+    assert_eq!(
+        keywords("torch.nn.functional.max_pool2d(x, 2, return_indices = True)"),
+        "torch.nn.functional.max_pool2d(input = x, kernel_size = 2, return_indices = True)"
+    );
+    assert_eq!(keywords("torch._C._nn.linear(x, y, z)"), "torch._C._nn.linear(input = x, weight = y, bias = z)");
+    assert_eq!(keywords("torch.functional.einsum('ij,jk', x, y)"), "torch.functional.einsum('ij,jk', x, y)");
+    assert_eq!(
+        keywords("torch.functional.meshgrid(x, y, indexing = 'ij')"),
+        "torch.functional.meshgrid(x, y, indexing = 'ij')"
+    );
+}
+
+#[test]
+fn operators_keep_the_names_of_their_schema() {
+    assert_eq!(keywords("torch.ops.aten.add.Tensor(x, y)"), "torch.ops.aten.add.Tensor(self = x, other = y)");
+    assert_eq!(keywords("torch.ops.aten.add(x, y)"), "torch.ops.aten.add(self = x, other = y)");
+    let as_torch = NormalizeOptions { input_for_self: true, ..NormalizeOptions::default() };
+    let torch = normalized("torch.ops.aten.add.Tensor(x, y)", as_torch).0;
+    assert_eq!(torch, "torch.ops.aten.add.Tensor(input = x, other = y, alpha = 1)");
+    // Read again, and written as torch runs it.
+    assert_eq!(keywords(&torch), "torch.ops.aten.add.Tensor(self = x, other = y, alpha = 1)");
+    // No Python can say `from = 0`.
+    assert_eq!(
+        keywords("torch.ops.aten.uniform.default(x, 0.5, 2.5, generator = None)"),
+        "torch.ops.aten.uniform.default(x, 0.5, to = 2.5, generator = None)"
+    );
+    assert_eq!(keywords("x + y"), "x + y");
+    assert_eq!(keywords("x[0]"), "x[0]");
+}
+
+#[test]
+fn methods_keep_what_they_are_called_on() {
+    assert_eq!(keywords("x.view(2, -1)"), "x.view(size = [2, -1])");
+    assert_eq!(keywords("x.view(y)"), "x.view(size = y)");
+    assert_eq!(keywords("x.view(6)"), "x.view(size = [6])");
+    assert_eq!(keywords("x.permute(0, 2, 1)"), "x.permute(dims = [0, 2, 1])");
+    assert_eq!(keywords("x.transpose(0, 1)"), "x.transpose(dim0 = 0, dim1 = 1)");
+    assert_eq!(keywords("x.mean(1, True)"), "x.mean(dim = 1, keepdim = True)");
+    assert_eq!(keywords("x.where(y, z)"), "x.where(condition = y, other = z)");
+    assert_eq!(keywords("x.split(2)"), "x.split(split_size = 2)");
+    assert_eq!(keywords("x.to(torch.float16)"), "x.to(dtype = torch.float16)");
+    assert_eq!(positions("x.view(size = [2, 3])"), "x.view([2, 3])");
+    assert_eq!(positions("x.mean(keepdim = True, dim = 1)"), "x.mean(1, True)");
+}
+
+#[test]
+fn defaults_are_filled_in_left_out_or_kept() {
+    assert_eq!(filled("torch.add(x, y)"), "torch.add(input = x, other = y, alpha = 1)");
+    assert_eq!(left_out("torch.add(x, y, alpha = 1)"), "torch.add(input = x, other = y)");
+    // Another type may give another result.
+    assert_eq!(left_out("torch.add(x, y, alpha = 1.0)"), "torch.add(input = x, other = y, alpha = 1.0)");
+    assert_eq!(filled("torch.sum(x, 1)"), "torch.sum(input = x, dim = 1, keepdim = False, dtype = None)");
+    assert_eq!(left_out("torch.sum(x, 1, False)"), "torch.sum(input = x, dim = 1)");
+    assert_eq!(
+        filled("torch.conv2d(x, y, z)"),
+        "torch.conv2d(input = x, weight = y, bias = z, stride = [1, 1], padding = [0, 0], dilation = [1, 1], groups = 1)"
+    );
+    assert_eq!(
+        left_out("torch.conv2d(x, y, None, (1, 1), 0, 2, 1)"),
+        "torch.conv2d(input = x, weight = y, dilation = 2)"
+    );
+    assert_eq!(filled("torch.nn.functional.gelu(x)"), "torch.nn.functional.gelu(input = x, approximate = 'none')");
+    assert_eq!(filled("x.contiguous()"), "x.contiguous(memory_format = torch.contiguous_format)");
+    assert_eq!(
+        filled("torch.nn.functional.softmax(x, 1)"),
+        "torch.nn.functional.softmax(input = x, dim = 1, _stacklevel = 3, dtype = None)"
+    );
+    // Left out before one that stays: the rest needs its keyword.
+    let positional = options(Form::Positional, Defaults::LeaveOut);
+    assert_eq!(
+        normalized("torch.nn.functional.dropout(x, 0.5, False)", positional).0,
+        "torch.nn.functional.dropout(x, training = False)"
+    );
+    assert_eq!(
+        positions("torch.nn.functional.dropout(x, training = False)"),
+        "torch.nn.functional.dropout(x, training = False)"
+    );
+    assert_eq!(
+        normalized("torch.nn.functional.dropout(x, training = False)", options(Form::Positional, Defaults::FillIn)).0,
+        "torch.nn.functional.dropout(x, 0.5, False, False)"
+    );
+    // Without its keyword it would be another overload.
+    assert_eq!(left_out("torch.std(x, dim = None)"), "torch.std(input = x, dim = None)");
+}
+
+#[test]
+fn what_is_not_known_stays() {
+    for line in
+        ["mine.function(x, 2)", "getattr(x, 'shape')", "x.mine(2)", "torch.sum(x, mine = 1)", "torch.relu(x, y, z)"]
+    {
+        let (after, counts) = normalized(line, NormalizeOptions::default());
+        assert_eq!(after, line);
+        assert_eq!((counts.changed, counts.unknown + counts.misfits), (0, 1), "{line}");
+    }
+    let strict = NormalizeOptions { strict: true, ..NormalizeOptions::default() };
+    let refused = |line: &str, kind: ErrorKind, words: &str| {
+        let mut tree = module_of(line);
+        let error = normalize_args(&mut tree, tree.root(), strict).unwrap_err();
+        assert_eq!(error.kind, kind, "{error}");
+        assert!(error.message.contains(words) && error.message.contains("node out"), "{error}");
+        assert!(error.node.is_some());
+        assert_eq!(line_of(&tree), line);
+    };
+    refused("mine.function(x, 2)", ErrorKind::NotFound, "mine.function");
+    refused("torch.nn.functional.relu(x, mine = 1)", ErrorKind::InvalidArgument, "\"mine\"");
+    refused("torch.ops.aten.add.Tensor(x)", ErrorKind::InvalidArgument, "\"other\"");
+    refused("torch.sum(x, mine = 1)", ErrorKind::InvalidArgument, "none of its overloads");
+}
+
+#[test]
+fn a_strict_failure_changes_no_node() {
+    let text = "def forward(self, x):\n    a = torch.relu(x)\n    b = mine.f(a)\n    return b\n";
+    let mut tree = read_code(text).unwrap();
+    let before = code(&tree, tree.root()).unwrap();
+    let strict = NormalizeOptions { strict: true, ..NormalizeOptions::default() };
+    normalize_args(&mut tree, tree.root(), strict).unwrap_err();
+    assert_eq!(code(&tree, tree.root()).unwrap(), before);
+    let counts = normalize_args(&mut tree, tree.root(), NormalizeOptions::default()).unwrap();
+    assert_eq!(counts, Normalized { changed: 1, kept: 0, unknown: 1, misfits: 0 });
+}
+
+#[test]
+fn modules_are_known_by_their_type_and_graphs_by_their_inputs() {
+    let mut tree = ModuleTree::new("Net");
+    let root = tree.root();
+    tree.add_module(root, "conv", "torch.nn.modules.conv.Conv2d", NewModule::Leaf).unwrap();
+    tree.add_module(root, "own", "mine.Conv2d", NewModule::Leaf).unwrap();
+    let block = tree.add_module(root, "block", "Block", NewModule::Graph).unwrap();
+    let graph = tree.graph_mut(block).unwrap();
+    let a = graph.placeholder("a").unwrap();
+    let b = graph.placeholder("b").unwrap();
+    graph.set_args(b, Args::from_iter([Argument::Int(5)])).unwrap();
+    graph.output(Argument::Tuple([a, b].map(Argument::Node).into())).unwrap();
+    let graph = tree.graph_mut(root).unwrap();
+    let x = graph.placeholder("x").unwrap();
+    let call = |graph: &mut Graph, op: Op, target: &str| {
+        graph
+            .create_node(fxir::ir::At::Default, op, target, Args::from_iter([Argument::Node(x)]), Kwargs::new(), None)
+            .unwrap()
+    };
+    let nodes = ["conv", "own", "block", "missing"].map(|path| call(graph, Op::CallModule, path));
+    graph.output(Argument::None).unwrap();
+    let counts = normalize_args(&mut tree, root, NormalizeOptions::default()).unwrap();
+    assert_eq!(counts, Normalized { changed: 2, kept: 0, unknown: 2, misfits: 0 });
+    let graph = tree.graph(root).unwrap();
+    let names =
+        |node: NodeId| -> Vec<&str> { graph[node].kwargs().iter().map(|(name, _)| graph.text(*name)).collect() };
+    assert_eq!(names(nodes[0]), ["input"]);
+    assert_eq!(names(nodes[2]), ["a", "b"]);
+    assert!(matches!(graph[nodes[2]].kwargs()[1].1, Argument::Int(5)));
+    assert_eq!(graph[nodes[1]].args().len(), 1);
+    // The attribute of a leaf is no module.
+    tree.set_attribute(root, "missing", Attribute::Value(Argument::Int(1))).unwrap();
+    assert_eq!(normalize_args(&mut tree, root, NormalizeOptions::default()).unwrap().unknown, 2);
+}
+
+#[test]
+fn one_node_is_asked_and_left_as_it_is() {
+    let tree = module_of("torch.add(x, y)");
+    let root = tree.root();
+    let graph = tree.graph(root).unwrap();
+    let out = graph.find_node("out").unwrap();
+    let (args, kwargs) = normalized_arguments(&tree, root, out, NormalizeOptions::default()).unwrap().unwrap();
+    assert!(args.is_empty());
+    let names: Vec<&str> = kwargs.iter().map(|(name, _)| graph.text(*name)).collect();
+    assert_eq!(names, ["input", "other", "alpha"]);
+    assert_eq!(line_of(&tree), "torch.add(x, y)");
+    let x = graph.find_node("x").unwrap();
+    assert!(normalized_arguments(&tree, root, x, NormalizeOptions::default()).unwrap().is_none());
+    let strict = NormalizeOptions { strict: true, ..NormalizeOptions::default() };
+    assert_eq!(normalized_arguments(&tree, root, x, strict).unwrap_err().kind, ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn users_keep_their_order_and_inputs_follow_the_arguments() {
+    let text =
+        "def forward(self, x, y):\n    a = torch.sub(other = y, input = x)\n    b = torch.relu(y)\n    return (a, b)\n";
+    let mut tree = read_code(text).unwrap();
+    normalize_args(&mut tree, tree.root(), options(Form::Positional, Defaults::Keep)).unwrap();
+    let graph = tree.graph(tree.root()).unwrap();
+    let find = |name: &str| graph.find_node(name).unwrap();
+    assert_eq!(graph.users(find("y")).collect::<Vec<_>>(), [find("a"), find("b")]);
+    assert_eq!(graph.input_nodes(find("a")).collect::<Vec<_>>(), [find("x"), find("y")]);
+    lint_all(&tree, tree.root()).unwrap();
+}
+
+/// Calls that are known, in some form, with one of the picked literals in each place.
+fn known_calls() -> impl Strategy<Value = Vec<String>> {
+    let value = prop::sample::select(vec!["x", "y", "1", "0", "2.5", "True", "None", "'mean'", "[1, 2]", "torch.int8"]);
+    let callee = prop::sample::select(vec![
+        "torch.add(A, B)",
+        "torch.add(A, B, alpha = C)",
+        "torch.sum(A, B, C)",
+        "torch.sum(A, keepdim = B, dim = C)",
+        "torch.max(A, B)",
+        "torch.std(A, B)",
+        "torch.conv2d(A, B, C)",
+        "torch.conv2d(A, B, padding = C)",
+        "torch.nn.functional.dropout(A, training = B)",
+        "torch.nn.functional.cross_entropy(A, B, reduction = C)",
+        "torch.ops.aten.sum.dim_IntList(A, B, C)",
+        "torch.ops.aten.sum(A, B, C)",
+        "torch.ops.aten.add(A, B)",
+        "torch.ops.aten.uniform.default(A, B, to = C)",
+        "torch.functional.meshgrid(A, B, indexing = C)",
+        "torch.div(A, B, rounding_mode = C)",
+        "x.view(A, B)",
+        "x.mean(A, keepdim = B)",
+        "x.to(A)",
+        "x.transpose(A, dim1 = B)",
+        "torch.clamp(A, B, C)",
+        "torch.clamp(A, max = B)",
+        "mine.function(A, key = B)",
+    ]);
+    let call = (callee, value.clone(), value.clone(), value)
+        .prop_map(|(callee, a, b, c)| callee.replace('A', a).replace('B', b).replace('C', c));
+    prop::collection::vec(call, 1..12)
+}
+
+fn tree_of(calls: &[String]) -> ModuleTree {
+    let mut text = String::from("def forward(self, x, y):\n");
+    for (at, call) in calls.iter().enumerate() {
+        text += &format!("    v{at} = {call}\n");
+    }
+    text += "    return x\n";
+    read_code(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn all_options() -> impl Strategy<Value = NormalizeOptions> {
+    let defaults = prop::sample::select(vec![Defaults::Keep, Defaults::LeaveOut, Defaults::FillIn]);
+    (any::<bool>(), defaults, any::<bool>()).prop_map(|(keyword, defaults, input_for_self)| NormalizeOptions {
+        form: if keyword { Form::Keyword } else { Form::Positional },
+        defaults,
+        input_for_self,
+        strict: false,
+    })
+}
+
+/// What each parameter of each call gets, defaults told: by definition the same in every form.
+fn meaning(tree: &ModuleTree) -> Vec<String> {
+    let graph = tree.graph(tree.root()).unwrap();
+    let mut lines = Vec::new();
+    for node in graph.nodes() {
+        let found = &graph[node];
+        let overloads = match found.op() {
+            Op::CallFunction => of_function(graph.target(node)),
+            Op::CallMethod => of_method(graph.target(node)),
+            _ => None,
+        };
+        let call = Call { symbols: graph.symbols(), args: found.args(), kwargs: found.kwargs() };
+        let Some(Choice::One(schema, bound)) = overloads.map(|overloads| overloads.choose(call, known_in(graph)))
+        else {
+            let plain = |argument: &Argument| format!("{argument:?}");
+            lines.push(format!("{} {:?}", graph.target(node), found.args().iter().map(plain).collect::<Vec<_>>()));
+            continue;
+        };
+        let mut line = schema.name.to_owned();
+        for (parameter, value) in schema.parameters.iter().zip(&bound.values) {
+            use fxir::passes::schema::BoundValue::{Absent, Given, Items};
+            let value = match value {
+                Given(argument) if parameter.is_default(argument, graph.symbols()) => "default".to_owned(),
+                Given(Argument::List(items) | Argument::Tuple(items)) => format!("{items:?}"),
+                Given(argument) => format!("{argument:?}"),
+                Items(items) => format!("{items:?}"),
+                Absent => "default".to_owned(),
+            };
+            line += &format!(" {}={value}", parameter.name);
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
+
+    #[test]
+    fn every_form_is_the_same_call(calls in known_calls(), first in all_options(), second in all_options()) {
+        let mut tree = tree_of(&calls);
+        let root = tree.root();
+        let before = meaning(&tree);
+        let users = |tree: &ModuleTree| -> Vec<Vec<NodeId>> {
+            let graph = tree.graph(root).unwrap();
+            graph.nodes().map(|node| graph.users(node).collect()).collect()
+        };
+        let order = users(&tree);
+        normalize_args(&mut tree, root, first).unwrap();
+        prop_assert_eq!(lint_all(&tree, root), Ok(()));
+        prop_assert_eq!(meaning(&tree), before.clone());
+        prop_assert_eq!(users(&tree), order.clone());
+        // Twice is once.
+        let once = code(&tree, root).unwrap();
+        let again = normalize_args(&mut tree, root, first).unwrap();
+        prop_assert_eq!(again.changed, 0);
+        prop_assert_eq!(code(&tree, root).unwrap(), once);
+        // From one form into another.
+        normalize_args(&mut tree, root, second).unwrap();
+        prop_assert_eq!(meaning(&tree), before);
+        prop_assert_eq!(users(&tree), order);
+        prop_assert_eq!(lint_all(&tree, root), Ok(()));
+    }
+
+    #[test]
+    fn random_modules_stay_in_order(RandomModule { mut tree } in modules(40), options in all_options()) {
+        let root = tree.root();
+        let names = |tree: &ModuleTree| -> Vec<String> {
+            let graph = tree.graph(root).unwrap();
+            graph.nodes().map(|node| graph.name(node).to_owned()).collect()
+        };
+        let before = names(&tree);
+        let counts = normalize_args(&mut tree, root, options).unwrap();
+        prop_assert_eq!(lint_all(&tree, root), Ok(()));
+        prop_assert_eq!(names(&tree), before);
+        let graph = tree.graph(root).unwrap();
+        let is_call = |op| matches!(op, Op::CallFunction | Op::CallMethod | Op::CallModule);
+        let calls = graph.nodes().filter(|&node| is_call(graph[node].op())).count();
+        prop_assert_eq!(counts.changed + counts.kept + counts.unknown + counts.misfits, calls);
+        prop_assert_eq!(normalize_args(&mut tree, root, options).unwrap().changed, 0);
+    }
+}
