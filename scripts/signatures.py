@@ -7,8 +7,8 @@ One signature a line, sorted by name, in the form in which torch prints operator
 
     aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
     torch.nn.functional.relu(Tensor input, bool inplace=False)
-    torch.Tensor.unflatten(self, dim, sizes)          a method that is written in Python
-    torch.nn.Linear.forward(Tensor input)             a module, by its class
+    torch.Tensor.unflatten(self, dim, sizes) !method
+    torch.nn.Linear.forward(Tensor input)
     _operator.add(a, b, /)
 
 A parameter without a type takes anything, and a default `?` has no spelling. ` !random` at the end
@@ -130,7 +130,7 @@ def methods():
     for name in dir(torch.Tensor):
         method = getattr(torch.Tensor, name)
         if inspect.isfunction(method) and not name.startswith("_"):
-            yield spelled(f"torch.Tensor.{name}", inspect.signature(method))
+            yield spelled(f"torch.Tensor.{name}", inspect.signature(method)) + " !method"
 
 
 def modules():

@@ -161,12 +161,26 @@ impl<'t> Normalizer<'t> {
             },
             Callee::Known(overloads) => {
                 let known = known_in(graph);
-                let Choice::One(schema, bound) = overloads.choose(call, &known) else { return Judged::Misfit };
+                let mut options = options;
+                let (schema, bound) = match overloads.choose(call, &known) {
+                    Choice::One(schema, bound) => (schema, bound),
+                    Choice::Alike(schema, bound) => {
+                        // Whose defaults they would be is not known.
+                        if options.defaults == Defaults::FillIn {
+                            options.defaults = Defaults::Keep;
+                        }
+                        (schema, bound)
+                    }
+                    Choice::Misfit(_) | Choice::Ambiguous => return Judged::Misfit,
+                };
                 // Another form may fit another overload: then the call would be another one.
                 let is_chosen = |form: &Option<(Args, Kwargs)>| match form {
                     Some((args, kwargs)) if overloads.is_plural() => {
                         let call = Call { symbols: graph.symbols(), args, kwargs };
-                        matches!(overloads.choose(call, &known), Choice::One(other, _) if std::ptr::eq(schema, other))
+                        let (Choice::One(other, _) | Choice::Alike(other, _)) = overloads.choose(call, &known) else {
+                            return false;
+                        };
+                        std::ptr::eq(schema, other)
                     }
                     form => form.is_some(),
                 };
@@ -210,7 +224,7 @@ impl<'t> Normalizer<'t> {
                 Choice::Misfit(Some(error)) => Some(error.to_string()),
                 Choice::Misfit(None) => Some("it fits none of its overloads".to_owned()),
                 Choice::Ambiguous => Some("it fits several of its overloads".to_owned()),
-                Choice::One(..) => None,
+                Choice::One(..) | Choice::Alike(..) => None,
             },
         };
         let why = misfit.unwrap_or_else(|| "in another form it would be another call".to_owned());

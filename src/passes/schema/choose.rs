@@ -2,7 +2,7 @@
 
 use super::bind::{BindError, Bound, BoundValue, Call};
 use super::table::Overloads;
-use super::Schema;
+use super::{Parameter, Schema};
 use crate::ir::{Argument, Graph};
 
 pub use super::types::Known;
@@ -12,9 +12,11 @@ pub use super::types::Known;
 pub enum Choice<'a> {
     /// This overload, so bound.
     One(&'static Schema<'static>, Bound<'a>),
+    /// This one and others, which call the arguments the same and differ in the defaults of others.
+    Alike(&'static Schema<'static>, Bound<'a>),
     /// None: it fits no overload; where there is just one, why.
     Misfit(Option<BindError<'a>>),
-    /// Several, which differ in what they call the arguments or in their defaults.
+    /// Several, which differ in what they call the arguments.
     Ambiguous,
 }
 
@@ -32,7 +34,7 @@ impl Overloads {
             };
         }
         let mut best: Option<(&'static Schema<'static>, Bound<'a>, (u32, usize))> = None;
-        let mut is_ambiguous = false;
+        let mut likeness = Likeness::Same;
         for schema in self.iter() {
             let Ok(bound) = schema.bind(call) else { continue };
             let Some(cost) = cost(schema, &bound, &known) else { continue };
@@ -42,18 +44,21 @@ impl Overloads {
                 Some((_, _, least)) if *least < rank => {}
                 // The default overload comes first, and wins.
                 Some((before, other, least)) if *least == rank => {
-                    is_ambiguous |= !before.overload().is_empty() && !mean_the_same(before, other, schema, &bound);
+                    if !before.overload().is_empty() {
+                        likeness = likeness.max(likeness_of(before, other, schema, &bound));
+                    }
                 }
                 _ => {
-                    is_ambiguous = false;
+                    likeness = Likeness::Same;
                     best = Some((schema, bound, rank));
                 }
             }
         }
-        match best {
-            None => Choice::Misfit(None),
-            Some(_) if is_ambiguous => Choice::Ambiguous,
-            Some((schema, bound, _)) => Choice::One(schema, bound),
+        match (best, likeness) {
+            (None, _) => Choice::Misfit(None),
+            (Some((schema, bound, _)), Likeness::Same) => Choice::One(schema, bound),
+            (Some((schema, bound, _)), Likeness::OtherDefaults) => Choice::Alike(schema, bound),
+            (Some(_), Likeness::OtherNames) => Choice::Ambiguous,
         }
     }
 }
@@ -79,21 +84,32 @@ fn cost(schema: &Schema<'_>, bound: &Bound<'_>, known: &impl Fn(&Argument) -> Kn
     })
 }
 
-/// Whether the same arguments have the same names, and the same defaults are left.
-fn mean_the_same(a: &Schema<'_>, bound_a: &Bound<'_>, b: &Schema<'_>, bound_b: &Bound<'_>) -> bool {
-    a.parameters.len() == b.parameters.len()
-        && a.parameters.iter().zip(&*b.parameters).zip(bound_a.values.iter().zip(&bound_b.values)).all(
-            |((a, b), values)| {
-                let same_default = || match (&a.default, &b.default) {
-                    (Some(a), Some(b)) => a.same(b),
-                    (a, b) => a.is_none() && b.is_none(),
-                };
-                a.name == b.name
-                    && match values {
-                        (BoundValue::Absent, BoundValue::Absent) => same_default(),
-                        (BoundValue::Absent, _) | (_, BoundValue::Absent) => false,
-                        _ => true,
-                    }
-            },
-        )
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Likeness {
+    Same,
+    OtherDefaults,
+    OtherNames,
+}
+
+/// How two overloads differ that one call fits.
+fn likeness_of(a: &Schema<'_>, bound_a: &Bound<'_>, b: &Schema<'_>, bound_b: &Bound<'_>) -> Likeness {
+    fn parts<'s>(
+        schema: &'s Schema<'_>,
+        bound: &'s Bound<'_>,
+        is_given: bool,
+    ) -> impl Iterator<Item = &'s Parameter<'s>> {
+        let both = schema.parameters.iter().zip(&bound.values);
+        both.filter(move |(_, value)| matches!(value, BoundValue::Absent) != is_given).map(|(parameter, _)| parameter)
+    }
+    if !parts(a, bound_a, true).map(|p| p.name).eq(parts(b, bound_b, true).map(|p| p.name)) {
+        return Likeness::OtherNames;
+    }
+    let same_default = |(a, b): (&Parameter<'_>, &Parameter<'_>)| {
+        a.name == b.name && matches!((&a.default, &b.default), (Some(a), Some(b)) if a.same(b))
+    };
+    // As many are absent: the calls rank the same.
+    match parts(a, bound_a, false).zip(parts(b, bound_b, false)).all(same_default) {
+        true => Likeness::Same,
+        false => Likeness::OtherDefaults,
+    }
 }

@@ -121,10 +121,8 @@ impl<'a> Schema<'a> {
 
     /// The overload's name; empty for the default one.
     pub fn overload(&self) -> &'a str {
-        match self.style {
-            Style::Python => "",
-            _ => self.name.split_once('.').map_or("", |(_, overload)| overload),
-        }
+        let operator = self.name.split_once("::").map_or("", |(_, operator)| operator);
+        operator.split_once('.').map_or("", |(_, overload)| overload)
     }
 
     /// Whether a call may name the parameter `self` `input`, as torch.fx does.

@@ -59,7 +59,7 @@ pub fn of_function(target: &str) -> Option<Overloads> {
 
 /// What a method of tensors may be called with, the tensor first.
 pub fn of_method(name: &str) -> Option<Overloads> {
-    let found = one(&["torch.Tensor.", name], Style::Python).or_else(|| all(&["aten::", name], Style::Method))?;
+    let found = one(&["torch.Tensor.", name], Style::Method).or_else(|| all(&["aten::", name], Style::Method))?;
     found.iter().next().is_some().then_some(found)
 }
 

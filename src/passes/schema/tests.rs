@@ -90,7 +90,7 @@ fn defaults_of_all_kinds_are_read() {
     );
     assert_eq!(default("torch.ops.aten.tril_indices.default", "dtype"), "Dtype(Int64)");
     assert_eq!(default("torch.ops.aten.add.Tensor", "alpha"), "Int(1)");
-    assert_eq!(default("torch.ops.aten.pairwise_distance.default", "eps"), "Float(9.9999999999999995e-7)");
+    assert_eq!(default("torch.ops.aten.pairwise_distance.default", "eps"), "Float(1e-6)");
     assert_eq!(default("torch.ops.aten.norm.Scalar", "p"), "Int(2)");
     assert_eq!(default("torch.ops.aten.strip.default", "chars"), r#"Str(" \n\t\u{c}\u{b}")"#);
     assert_eq!(default("torch.nn.functional.gumbel_softmax", "tau"), "Int(1)");
@@ -148,6 +148,7 @@ fn chosen(target: &str, args: &[Argument], names: &[(&str, Argument)], known: Kn
     let choice = overloads.choose(Call { symbols: &symbols, args, kwargs: &kwargs }, |_| known);
     match &choice {
         Choice::One(schema, _) => schema.name.to_owned(),
+        Choice::Alike(schema, _) => format!("alike {}", schema.name),
         Choice::Misfit(_) => "misfit".to_owned(),
         Choice::Ambiguous => "ambiguous".to_owned(),
     }
@@ -191,6 +192,7 @@ fn the_overload_that_fits_is_chosen() {
     assert_eq!(call("view", &[&x, &Argument::Dtype(Dtype::Int8)]), "aten::view.dtype");
     assert_eq!(call("to", &[&x, &Argument::Dtype(Dtype::Int8)]), "aten::to.dtype");
     assert_eq!(call("to", &[&x, &x]), "aten::to.other");
+    assert_eq!(call("torch.std", &[&x, &ints]), "alike aten::std.correction");
     let half = ("rounding_mode", text.clone());
     assert_eq!(chosen("torch.div", &[x.clone(), x.clone()], &[half], some), "aten::div.Tensor_mode");
     assert_eq!(chosen("torch.sum", &[x.clone()], &[("axis", int.clone())], some), "aten::sum.dim_IntList");
