@@ -91,6 +91,19 @@ def says_something(signature):
     )
 
 
+# These look for `return_counts` at a position where it is not: only by keyword it is found.
+BEHIND = {
+    "torch.functional.unique": torch.functional._unique_impl,
+    "torch.functional.unique_consecutive": torch.functional._unique_consecutive_impl,
+}
+
+
+def all_but_first_by_keyword(signature):
+    first, *others = signature.parameters.values()
+    others = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in others]
+    return signature.replace(parameters=[first, *others])
+
+
 def operators():
     for schema in torch._C._jit_get_all_schemas():
         if schema.name.startswith(("aten::", "prims::")):
@@ -114,19 +127,34 @@ def functions():
                 continue
             # One function in front of two, which take the same.
             behind = boolean_dispatched.get(function, {}).get("if_true", function)
-            behind = {
-                "torch.functional.unique": torch.functional._unique_impl,
-                "torch.functional.unique_consecutive": torch.functional._unique_consecutive_impl,
-            }.get(own, behind)
             try:
-                signature = inspect.signature(behind)
+                signature = inspect.signature(BEHIND.get(own, behind))
             except ValueError:
                 continue
+            if own in BEHIND:
+                signature = all_but_first_by_keyword(signature)
             if says_something(signature):
                 yield spelled(own, signature)
 
 
+# Methods of tensors that are neither operators nor written in Python: torch's documentation tells
+# what they take.
+CASTS = "bfloat16 bool byte cdouble cfloat char cpu double float half int long short".split()
+OTHERS = [
+    "cuda(self, Device? device=None, bool non_blocking=False, *, MemoryFormat? memory_format=?)",
+    "element_size(self)",
+    "ndimension(self)",
+    "nelement(self)",
+    "tolist(self)",
+    "type(self, dtype=None, bool non_blocking=False)",
+]
+
+
 def methods():
+    for cast in CASTS:
+        yield f"torch.Tensor.{cast}(self, *, MemoryFormat? memory_format=?) !method"
+    for other in OTHERS:
+        yield f"torch.Tensor.{other} !method"
     for name in dir(torch.Tensor):
         method = getattr(torch.Tensor, name)
         if inspect.isfunction(method) and not name.startswith("_"):

@@ -70,6 +70,11 @@ fn functions_of_torch_are_called_by_keyword() {
     assert_eq!(keywords("torch.cat([x, y], 1)"), "torch.cat(tensors = [x, y], dim = 1)");
     assert_eq!(keywords("torch.zeros(2, 3)"), "torch.zeros(size = [2, 3])");
     assert_eq!(keywords("torch.zeros((2, 3))"), "torch.zeros(size = (2, 3))");
+    assert_eq!(keywords("torch.ones(2, requires_grad = True)"), "torch.ones(size = [2], requires_grad = True)");
+    assert_eq!(
+        positions("torch.functional.unique(x, return_counts = True)"),
+        "torch.functional.unique(x, return_counts = True)"
+    );
     assert_eq!(keywords("torch.nn.functional.relu(x)"), "torch.nn.functional.relu(input = x)");
     assert_eq!(
         keywords("torch.nn.functional.max_pool2d(x, 2, return_indices = True)"),
@@ -112,6 +117,9 @@ fn methods_keep_what_they_are_called_on() {
     assert_eq!(keywords("x.where(y, z)"), "x.where(condition = y, other = z)");
     assert_eq!(keywords("x.split(2)"), "x.split(split_size = 2)");
     assert_eq!(keywords("x.to(torch.float16)"), "x.to(dtype = torch.float16)");
+    let line = "x.to('cpu', torch.float64, memory_format = torch.preserve_format)";
+    assert_eq!(positions(line), line);
+    assert_eq!(keywords("x.float()"), "x.float()");
     assert_eq!(positions("x.view(size = [2, 3])"), "x.view([2, 3])");
     assert_eq!(positions("x.mean(keepdim = True, dim = 1)"), "x.mean(1, True)");
 }

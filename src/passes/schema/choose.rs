@@ -78,7 +78,8 @@ fn cost(schema: &Schema<'_>, bound: &Bound<'_>, known: &impl Fn(&Argument) -> Kn
                 BoundValue::Absent => 0,
                 BoundValue::Given(argument) => parameter.type_.cost(argument, known)?,
                 BoundValue::Items(_) if parameter.is_variadic() => 3,
-                BoundValue::Items(items) => parameter.type_.cost_of_items(items, known)?,
+                // One int is rather meant where an int is wanted.
+                BoundValue::Items(items) => parameter.type_.cost_of_items(items, known)? + u32::from(items.len() == 1),
             },
         )
     })

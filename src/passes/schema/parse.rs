@@ -28,11 +28,34 @@ pub(super) fn parse(line: &'static str, style: Style) -> Option<Schema<'static>>
         own.kind = Kind::PositionalOnly;
         parameters.insert(0, own);
     }
+    if matches!(style, Style::Function | Style::Method) {
+        adapt(&mut parameters, style);
+    }
     if let Some(last) = parameters.iter().rposition(|parameter| is_python_keyword(parameter.name)) {
         parameters.iter_mut().take(last + 1).for_each(|parameter| parameter.kind = Kind::PositionalOnly);
     }
     let ints = takes_ints(&parameters, style);
     Some(Schema { name, parameters: parameters.into(), returns, is_random, is_method, style, ints })
+}
+
+/// Where torch's Python differs from the schema of the operator below it.
+fn adapt(parameters: &mut Vec<Parameter<'static>>, style: Style) {
+    if style == Style::Method {
+        let formats = parameters.iter_mut().filter(|parameter| parameter.type_.base == Base::MemoryFormat);
+        formats.for_each(|parameter| parameter.kind = Kind::KeywordOnly);
+    }
+    let has = |name: &str| parameters.iter().any(|p| p.name == name && p.kind == Kind::KeywordOnly);
+    if has("layout") && has("pin_memory") && !has("requires_grad") {
+        parameters.push(Parameter {
+            name: "requires_grad",
+            kind: Kind::KeywordOnly,
+            // False; not filled in, since operators know nothing of it.
+            default: Some(DefaultValue::Unspelled),
+            type_text: Some("bool"),
+            alias: None,
+            type_: Type::of(Some("bool")),
+        });
+    }
 }
 
 fn parse_parameters(text: &'static str, style: Style) -> Option<Vec<Parameter<'static>>> {

@@ -193,6 +193,8 @@ fn the_overload_that_fits_is_chosen() {
     assert_eq!(call("to", &[&x, &Argument::Dtype(Dtype::Int8)]), "aten::to.dtype");
     assert_eq!(call("to", &[&x, &x]), "aten::to.other");
     assert_eq!(call("torch.std", &[&x, &ints]), "alike aten::std.correction");
+    assert_eq!(call("hsplit", &[&x, &int]), "aten::hsplit.int");
+    assert_eq!(call("hsplit", &[&x, &int, &int]), "aten::hsplit.array");
     let half = ("rounding_mode", text.clone());
     assert_eq!(chosen("torch.div", &[x.clone(), x.clone()], &[half], some), "aten::div.Tensor_mode");
     assert_eq!(chosen("torch.sum", &[x.clone()], &[("axis", int.clone())], some), "aten::sum.dim_IntList");
