@@ -135,6 +135,9 @@ def functions():
                 signature = all_but_first_by_keyword(signature)
             if says_something(signature):
                 yield spelled(own, signature)
+                # `threshold` says that its name is `_threshold`.
+                if module is torch.nn.functional and home == module.__name__ and name != function.__name__:
+                    yield spelled(f"{home}.{name}", signature)
 
 
 # Methods of tensors that are neither operators nor written in Python: torch's documentation tells

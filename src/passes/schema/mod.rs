@@ -17,7 +17,7 @@ pub use bind::{BindError, Bound, BoundValue, Call};
 pub use choose::{known_in, Choice, Known};
 pub use compare::{same_arguments, Pair};
 pub use default_value::DefaultValue;
-pub use table::{of_function, of_method, of_module, of_target, Overloads};
+pub use table::{of_function, of_method, of_module, of_operator, of_target, Overloads};
 
 use crate::ir::{Argument, Symbols};
 use types::Type;

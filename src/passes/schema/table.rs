@@ -57,6 +57,11 @@ pub fn of_function(target: &str) -> Option<Overloads> {
     all(&["aten::", prefix, name], Style::Function)
 }
 
+/// All overloads of an operator of `torch.ops.aten`, by its bare name.
+pub fn of_operator(name: &str) -> Option<Overloads> {
+    all(&["aten::", name], Style::Operator)
+}
+
 /// What a method of tensors may be called with, the tensor first.
 pub fn of_method(name: &str) -> Option<Overloads> {
     let found = one(&["torch.Tensor.", name], Style::Method).or_else(|| all(&["aten::", name], Style::Method))?;
