@@ -88,6 +88,32 @@ fn functions_of_torch_are_called_by_keyword() {
     );
 }
 
+/// Calls that torch ran in every one of these forms with the same result.
+#[test]
+fn calls_that_torch_ran() {
+    let rows = include_str!("cases/normalize.jsonl");
+    let mut checked = 0;
+    for row in rows.lines() {
+        let row: serde_json::Map<String, serde_json::Value> = serde_json::from_str(row).unwrap();
+        let call = row["call"].as_str().unwrap();
+        let inputs: String = (0..row["inputs"].as_u64().unwrap()).map(|input| format!(", t{input}")).collect();
+        let text = format!("def forward(self{inputs}):\n    out = {call}\n    return out\n");
+        for (name, form) in [("keyword", Form::Keyword), ("positional", Form::Positional)] {
+            for (how, defaults) in
+                [("filled", Defaults::FillIn), ("kept", Defaults::Keep), ("left_out", Defaults::LeaveOut)]
+            {
+                let mut tree = read_code(&text).unwrap();
+                let counts = at_root(&mut tree, options(form, defaults)).unwrap();
+                assert_eq!(counts.unknown + counts.misfits, 0, "{call}");
+                let wanted = row[&format!("{name} {how}")].as_str().unwrap();
+                assert_eq!(line_of(&tree), wanted, "{call}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 1000, "{checked}");
+}
+
 #[test]
 fn operators_keep_the_names_of_their_schema() {
     assert_eq!(keywords("torch.ops.aten.add.Tensor(x, y)"), "torch.ops.aten.add.Tensor(self = x, other = y)");
