@@ -91,7 +91,7 @@ def says_something(signature):
     )
 
 
-# These look for `return_counts` at a position where it is not: only by keyword it is found.
+# Functions that say nothing of what they take, and those behind them.
 BEHIND = {
     "torch.functional.unique": torch.functional._unique_impl,
     "torch.functional.unique_consecutive": torch.functional._unique_consecutive_impl,
@@ -131,7 +131,8 @@ def functions():
                 signature = inspect.signature(BEHIND.get(own, behind))
             except ValueError:
                 continue
-            if own in BEHIND:
+            # It looks for `return_counts` at a position where it is not: only by keyword it is found.
+            if own == "torch.functional.unique_consecutive":
                 signature = all_but_first_by_keyword(signature)
             if says_something(signature):
                 yield spelled(own, signature)

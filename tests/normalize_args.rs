@@ -72,8 +72,8 @@ fn functions_of_torch_are_called_by_keyword() {
     assert_eq!(keywords("torch.zeros((2, 3))"), "torch.zeros(size = (2, 3))");
     assert_eq!(keywords("torch.ones(2, requires_grad = True)"), "torch.ones(size = [2], requires_grad = True)");
     assert_eq!(
-        positions("torch.functional.unique(x, return_counts = True)"),
-        "torch.functional.unique(x, return_counts = True)"
+        positions("torch.functional.unique_consecutive(x, return_counts = True)"),
+        "torch.functional.unique_consecutive(x, return_counts = True)"
     );
     assert_eq!(keywords("torch.nn.functional.relu(x)"), "torch.nn.functional.relu(input = x)");
     assert_eq!(
