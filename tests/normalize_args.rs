@@ -259,6 +259,33 @@ fn modules_are_known_by_their_type_and_graphs_by_their_inputs() {
     assert_eq!(normalize_args(&mut tree, root, NormalizeOptions::default()).unwrap().unknown, 2);
 }
 
+/// Names are looked up, so this ends.
+#[test]
+fn a_graph_of_many_inputs_is_called_by_name() {
+    const MANY: usize = 100_000;
+    let mut tree = ModuleTree::new("Net");
+    let root = tree.root();
+    let block = tree.add_module(root, "block", "Block", NewModule::Graph).unwrap();
+    let graph = tree.graph_mut(block).unwrap();
+    for input in 0..MANY {
+        graph.placeholder(&format!("i{input}")).unwrap();
+    }
+    graph.placeholder("**rest").unwrap();
+    graph.output(Argument::None).unwrap();
+    let graph = tree.graph_mut(root).unwrap();
+    let symbols = graph.symbols().clone();
+    let named = |name: String| (symbols.intern(&name), Argument::Int(1));
+    let kwargs =
+        (0..MANY).rev().map(|input| named(format!("i{input}"))).chain((0..MANY).map(|more| named(format!("m{more}"))));
+    let call = graph.call_module("block", Args::new(), kwargs.collect()).unwrap();
+    graph.output(Argument::Node(call)).unwrap();
+    let counts = normalize_args(&mut tree, root, options(Form::Positional, Defaults::Keep)).unwrap();
+    assert_eq!(counts.changed, 1);
+    let graph = tree.graph(root).unwrap();
+    assert_eq!((graph[call].args().len(), graph[call].kwargs().len()), (MANY, MANY));
+    assert_eq!(graph.text(graph[call].kwargs()[0].0), "m0");
+}
+
 #[test]
 fn one_node_is_asked_and_left_as_it_is() {
     let tree = module_of("torch.add(x, y)");

@@ -84,6 +84,7 @@ impl<'s> Schema<'s> {
         let mut values = SmallVec::from_elem(BoundValue::Absent, self.parameters.len());
         let mut extra = SmallVec::new();
         self.bind_args(call.args, &mut values)?;
+        let takes_any_name = self.parameters.last().is_some_and(|last| last.kind == Kind::VarKeyword);
         for entry in call.kwargs {
             let name = call.symbols.text(entry.0);
             let found = self
@@ -94,7 +95,7 @@ impl<'s> Schema<'s> {
                     values[index] = BoundValue::Given(&entry.1);
                 }
                 Some(index) => return Err(BindError::Repeated(self.parameters[index].name)),
-                None if self.parameters.iter().any(|parameter| parameter.kind == Kind::VarKeyword) => extra.push(entry),
+                None if takes_any_name => extra.push(entry),
                 None => return Err(BindError::Unexpected(name)),
             }
         }

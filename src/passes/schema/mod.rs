@@ -20,6 +20,7 @@ pub use default_value::DefaultValue;
 pub use table::{of_function, of_method, of_module, of_operator, of_target, Overloads};
 
 use crate::ir::{Argument, Symbols};
+use rustc_hash::FxHashMap;
 use types::Type;
 
 /// How a parameter is given; Python's words (`inspect.Parameter.kind`).
@@ -90,7 +91,12 @@ pub struct Schema<'a> {
     style: Style,
     /// The one parameter that also takes its list as one int after the other: `x.view(2, 3)`.
     ints: Option<usize>,
+    /// Where each name is, when there are more than one looks through.
+    places: FxHashMap<&'a str, usize>,
 }
+
+/// More parameters than this are looked up.
+const FEW: usize = 32;
 
 impl<'a> Schema<'a> {
     /// The signature of something that is not torch's, say of a graph that is called.
@@ -103,14 +109,22 @@ impl<'a> Schema<'a> {
             alias: None,
             type_: Type::of(None),
         };
+        let parameters: Box<[Parameter<'a>]> = parameters.into_iter().map(parameter).collect();
+        let mut places = FxHashMap::default();
+        if parameters.len() > FEW {
+            for (index, parameter) in parameters.iter().enumerate() {
+                places.entry(parameter.name).or_insert(index);
+            }
+        }
         Schema {
             name,
-            parameters: parameters.into_iter().map(parameter).collect(),
+            parameters,
             returns: "",
             is_random: false,
             is_method: false,
             style: Style::Python,
             ints: None,
+            places,
         }
     }
 
@@ -132,7 +146,10 @@ impl<'a> Schema<'a> {
 
     /// Where the parameter of a name is, torch's second names (`axis`, `keepdims`, ...) among them.
     pub fn position(&self, name: &str) -> Option<usize> {
-        let find = |name: &str| self.parameters.iter().position(|parameter| parameter.name == name);
+        let find = |name: &str| match self.places.is_empty() {
+            true => self.parameters.iter().position(|parameter| parameter.name == name),
+            false => self.places.get(name).copied(),
+        };
         find(name).or_else(|| find(second_name(self.style, name)?))
     }
 }

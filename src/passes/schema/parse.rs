@@ -4,6 +4,7 @@ use super::default_value::DefaultValue;
 use super::types::{Base, Type};
 use super::{Kind, Parameter, Schema, Style};
 use crate::ir::Dtype;
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
 /// The schema of a line; none when it is no line of that file.
@@ -21,7 +22,7 @@ pub(super) fn parse(line: &'static str, style: Style) -> Option<Schema<'static>>
     let is_method = tag(" !method");
     let is_random = tag(" !random");
     let returns = rest.strip_prefix(" -> ").unwrap_or("");
-    let mut parameters = parse_parameters(parameters, style)?;
+    let mut parameters = parse_parameters(parameters)?;
     if style == Style::Method {
         let own = parameters.iter().position(|parameter| parameter.name == "self")?;
         let mut own = parameters.remove(own);
@@ -35,7 +36,16 @@ pub(super) fn parse(line: &'static str, style: Style) -> Option<Schema<'static>>
         parameters.iter_mut().take(last + 1).for_each(|parameter| parameter.kind = Kind::PositionalOnly);
     }
     let ints = takes_ints(&parameters, style);
-    Some(Schema { name, parameters: parameters.into(), returns, is_random, is_method, style, ints })
+    Some(Schema {
+        name,
+        parameters: parameters.into(),
+        returns,
+        is_random,
+        is_method,
+        style,
+        ints,
+        places: FxHashMap::default(),
+    })
 }
 
 /// Where torch's Python differs from the schema of the operator below it.
@@ -43,6 +53,12 @@ fn adapt(parameters: &mut Vec<Parameter<'static>>, style: Style) {
     if style == Style::Method {
         let formats = parameters.iter_mut().filter(|parameter| parameter.type_.base == Base::MemoryFormat);
         formats.for_each(|parameter| parameter.kind = Kind::KeywordOnly);
+    }
+    if style == Style::Function && !parameters.iter().any(|parameter| parameter.name == "input") {
+        let is_tensor =
+            |parameter: &&mut Parameter<'_>| parameter.type_.base == Base::Tensor && !parameter.type_.is_list;
+        let own = parameters.iter_mut().find(|parameter| parameter.name == "self");
+        own.into_iter().filter(is_tensor).for_each(|own| own.name = "input");
     }
     let has = |name: &str| parameters.iter().any(|p| p.name == name && p.kind == Kind::KeywordOnly);
     if has("layout") && has("pin_memory") && !has("requires_grad") {
@@ -58,7 +74,7 @@ fn adapt(parameters: &mut Vec<Parameter<'static>>, style: Style) {
     }
 }
 
-fn parse_parameters(text: &'static str, style: Style) -> Option<Vec<Parameter<'static>>> {
+fn parse_parameters(text: &'static str) -> Option<Vec<Parameter<'static>>> {
     let mut parameters: Vec<Parameter<'static>> = Vec::new();
     let mut kind = Kind::PositionalOrKeyword;
     let mut rest = text;
@@ -77,7 +93,7 @@ fn parse_parameters(text: &'static str, style: Style) -> Option<Vec<Parameter<'s
                     parameters.push(variadic(name, Kind::VarPositional));
                     kind = Kind::KeywordOnly;
                 } else {
-                    parameters.push(parse_parameter(part, kind, style)?);
+                    parameters.push(parse_parameter(part, kind)?);
                 }
             }
         }
@@ -89,7 +105,7 @@ fn variadic(name: &'static str, kind: Kind) -> Parameter<'static> {
     Parameter { name, kind, default: None, type_text: None, alias: None, type_: Type::of(None) }
 }
 
-fn parse_parameter(text: &'static str, kind: Kind, style: Style) -> Option<Parameter<'static>> {
+fn parse_parameter(text: &'static str, kind: Kind) -> Option<Parameter<'static>> {
     let (before, default) = match end_of(text, '=') {
         Some(end) => (text.get(..end)?, text.get(end + 1..)),
         None => (text, None),
@@ -103,12 +119,11 @@ fn parse_parameter(text: &'static str, kind: Kind, style: Style) -> Option<Param
         (Some(text), Some(alias)) => Type::of(Some(&text.replace(&format!("({alias})"), ""))),
         (text, _) => Type::of(text),
     };
-    let is_input = style == Style::Function && name == "self" && type_.base == Base::Tensor && !type_.is_list;
     let default = match default {
         Some(text) => Some(parse_default(text, type_)?),
         None => None,
     };
-    Some(Parameter { name: if is_input { "input" } else { name }, kind, default, type_text, alias, type_ })
+    Some(Parameter { name, kind, default, type_text, alias, type_ })
 }
 
 /// `Tensor(a!)`, `Tensor(a -> *)[]`, `Dict(str, t)(a!)`; not `RRef(t)`.

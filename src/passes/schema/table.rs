@@ -163,8 +163,8 @@ type Parsed = OnceLock<Option<Box<Schema<'static>>>>;
 struct Table {
     /// Where each line begins.
     starts: Box<[u32]>,
-    /// As each style reads it, once it was asked for.
-    parsed: [Box<[Parsed]>; 4],
+    /// As each style reads them, once one was asked for.
+    parsed: [OnceLock<Box<[Parsed]>>; 4],
 }
 
 fn table() -> &'static Table {
@@ -173,8 +173,7 @@ fn table() -> &'static Table {
         let ends = TEXT.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at as u32 + 1);
         let starts: Box<[u32]> =
             std::iter::once(0).chain(ends).filter(|&start| (start as usize) < TEXT.len()).collect();
-        let parsed = std::array::from_fn(|_| starts.iter().map(|_| OnceLock::new()).collect());
-        Table { starts, parsed }
+        Table { starts, parsed: [const { OnceLock::new() }; 4] }
     })
 }
 
@@ -191,7 +190,9 @@ impl Table {
     }
 
     fn schema(&self, line: u32, style: Style) -> Option<&Schema<'static>> {
-        let place = self.parsed.get(style as usize)?.get(line as usize)?;
+        let places = self.parsed.get(style as usize)?;
+        let places = places.get_or_init(|| self.starts.iter().map(|_| OnceLock::new()).collect());
+        let place = places.get(line as usize)?;
         place.get_or_init(|| parse(self.line(line), style).map(Box::new)).as_deref()
     }
 

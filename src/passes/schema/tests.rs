@@ -140,6 +140,48 @@ fn an_error_names_the_parameter() {
     assert_eq!(bind(&[1, 2, 3], &[]), "it takes 2 positional arguments, and 3 are given");
 }
 
+/// By position or by name, each parameter gets its own argument; without one that it needs, the error
+/// names it.
+#[test]
+fn every_signature_binds_its_own_parameters() {
+    let symbols = Symbols::new();
+    let mut schemas: Vec<&Schema<'_>> = lines::all().filter_map(|(_, schema)| schema).collect();
+    for name in lines::all().filter_map(|(line, _)| line.split(['(', '.']).next()) {
+        let bare = name.strip_prefix("aten::").unwrap_or("");
+        schemas.extend(of_method(bare).into_iter().flat_map(Overloads::iter));
+        schemas.extend(of_function(&format!("torch.{bare}")).into_iter().flat_map(Overloads::iter));
+    }
+    for schema in schemas {
+        for by_name in [false, true] {
+            let mut args = Args::new();
+            let mut kwargs = Kwargs::new();
+            for (index, parameter) in schema.parameters.iter().enumerate() {
+                let argument = Argument::Float(index as f64);
+                match parameter.kind {
+                    Kind::PositionalOnly => args.push(argument),
+                    Kind::PositionalOrKeyword if !by_name => args.push(argument),
+                    Kind::PositionalOrKeyword | Kind::KeywordOnly => {
+                        kwargs.push((symbols.intern(parameter.name), argument));
+                    }
+                    Kind::VarPositional | Kind::VarKeyword => {}
+                }
+            }
+            kwargs.reverse();
+            let bound = schema.bind(Call { symbols: &symbols, args: &args, kwargs: &kwargs });
+            let bound = bound.unwrap_or_else(|error| panic!("{}: {error}", schema.name));
+            for (index, (parameter, value)) in schema.parameters.iter().zip(&bound.values).enumerate() {
+                match value {
+                    BoundValue::Given(Argument::Float(given)) => assert_eq!(*given, index as f64, "{}", schema.name),
+                    value => assert!(parameter.is_variadic() && matches!(value, BoundValue::Absent), "{}", schema.name),
+                }
+            }
+        }
+        let nothing = schema.bind(Call { symbols: &symbols, args: &[], kwargs: &[] }).err();
+        let needed = schema.parameters.iter().find(|parameter| parameter.default.is_none() && !parameter.is_variadic());
+        assert_eq!(nothing, needed.map(|parameter| BindError::Missing(parameter.name)), "{}", schema.name);
+    }
+}
+
 /// Which overload a function means.
 fn chosen(target: &str, args: &[Argument], names: &[(&str, Argument)], known: Known) -> String {
     let symbols = Symbols::new();
