@@ -13,7 +13,7 @@
 //!
 //! All else is pure. Operators are judged by their schemas; those of which none is known, by names.
 
-use super::schema::{self, Kind, Overloads};
+use super::schema::{self, Overloads};
 use super::side_effects::{IMPURE_FUNCTIONS, IMPURE_METHODS, IMPURE_NAMESPACES, RANDOM_FUNCTIONS, RANDOM_LEAVES};
 use crate::ir::{Argument, Graph, Member, ModuleId, ModuleKind, ModuleTree, Node, NodeId, Op, Result, Symbol, Symbols};
 use rustc_hash::FxHashMap;
@@ -220,10 +220,7 @@ fn function(name: &str, options: PurityOptions) -> Target {
 /// Whether an operator changes an argument, or returns nothing, so that it is called for something
 /// else. Of an operator without its overload: whether it does when nothing is passed as `out`.
 fn acts(overloads: Overloads) -> bool {
-    let takes_out = |schema: &schema::Schema<'_>| {
-        schema.parameters.iter().any(|parameter| parameter.kind == Kind::KeywordOnly && parameter.is_written())
-    };
-    let plain = overloads.iter().find(|schema| !takes_out(schema)).or_else(|| overloads.iter().next());
+    let plain = overloads.iter().find(|schema| !schema.writes_out()).or_else(|| overloads.iter().next());
     plain.is_some_and(|schema| schema.is_mutable() || schema.returns == "()")
 }
 

@@ -89,6 +89,10 @@ pub struct Schema<'a> {
     /// Whether tensors have a method of its name.
     pub is_method: bool,
     style: Style,
+    /// Whether it takes or returns tensors.
+    has_tensors: bool,
+    /// Whether it writes into an argument that has only a name, as `out`.
+    writes_out: bool,
     /// The one parameter that also takes its list as one int after the other: `x.view(2, 3)`.
     ints: Option<usize>,
     /// Where each name is, when there are more than one looks through.
@@ -123,6 +127,8 @@ impl<'a> Schema<'a> {
             is_random: false,
             is_method: false,
             style: Style::Python,
+            has_tensors: false,
+            writes_out: false,
             ints: None,
             places,
         }
@@ -131,6 +137,11 @@ impl<'a> Schema<'a> {
     /// Whether a call changes one of its arguments.
     pub fn is_mutable(&self) -> bool {
         self.parameters.iter().any(Parameter::is_written)
+    }
+
+    /// Whether it writes what it yields into an argument that has only a name, as `out`.
+    pub fn writes_out(&self) -> bool {
+        self.writes_out
     }
 
     /// The overload's name; empty for the default one.

@@ -36,6 +36,9 @@ pub(super) fn parse(line: &'static str, style: Style) -> Option<Schema<'static>>
         parameters.iter_mut().take(last + 1).for_each(|parameter| parameter.kind = Kind::PositionalOnly);
     }
     let ints = takes_ints(&parameters, style);
+    let is_tensor = |parameter: &Parameter<'_>| parameter.type_text.is_some_and(|text| text.contains("Tensor"));
+    let has_tensors = returns.contains("Tensor") || parameters.iter().any(is_tensor);
+    let writes_out = parameters.iter().any(|p| p.kind == Kind::KeywordOnly && p.is_written());
     Some(Schema {
         name,
         parameters: parameters.into(),
@@ -43,6 +46,8 @@ pub(super) fn parse(line: &'static str, style: Style) -> Option<Schema<'static>>
         is_random,
         is_method,
         style,
+        has_tensors,
+        writes_out,
         ints,
         places: FxHashMap::default(),
     })

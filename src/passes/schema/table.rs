@@ -1,7 +1,7 @@
 //! Finds the signatures of a target.
 
 use super::parse::parse;
-use super::{Kind, Schema, Style};
+use super::{Schema, Style};
 use std::sync::OnceLock;
 
 /// One signature a line, sorted by name; scripts/signatures.py writes it.
@@ -101,19 +101,10 @@ impl Overloads {
     fn has(self, schema: &Schema<'_>) -> bool {
         match self.style {
             Style::Operator | Style::Python => true,
-            // What is written under a name of its own, a method returns.
-            Style::Method => {
-                schema.is_method && !schema.parameters.iter().any(|p| p.kind == Kind::KeywordOnly && p.is_written())
-            }
-            Style::Function => !self.with_tensors || schema.has_tensors(),
+            // What such an overload writes, a method returns.
+            Style::Method => schema.is_method && !schema.writes_out,
+            Style::Function => !self.with_tensors || schema.has_tensors,
         }
-    }
-}
-
-impl Schema<'_> {
-    fn has_tensors(&self) -> bool {
-        self.returns.contains("Tensor")
-            || self.parameters.iter().any(|p| p.type_text.is_some_and(|t| t.contains("Tensor")))
     }
 }
 
@@ -131,7 +122,7 @@ fn all(name: &[&str], style: Style) -> Option<Overloads> {
     let (first, end) = table().range(name.text());
     let mut found = Overloads { first, end, style, with_tensors: false };
     if style == Style::Function {
-        found.with_tensors = found.iter().any(Schema::has_tensors);
+        found.with_tensors = found.iter().any(|schema| schema.has_tensors);
     }
     (first < end).then_some(found)
 }
@@ -170,7 +161,7 @@ struct Table {
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let ends = TEXT.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at as u32 + 1);
+        let ends = TEXT.match_indices('\n').map(|(at, _)| at as u32 + 1);
         let starts: Box<[u32]> =
             std::iter::once(0).chain(ends).filter(|&start| (start as usize) < TEXT.len()).collect();
         Table { starts, parsed: [const { OnceLock::new() }; 4] }
