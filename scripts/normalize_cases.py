@@ -11,6 +11,7 @@ import ctypes
 import json
 import math
 import operator
+import random
 import sys
 import warnings
 
@@ -113,7 +114,7 @@ def same(a, b):
 
 def calls(info):
     """Calls of the function and of the method, with their tensors."""
-    dtype = torch.float32 if torch.float32 in info.supported_dtypes("cpu") else next(iter(info.supported_dtypes("cpu")))
+    dtype = torch.float32 if torch.float32 in info.supported_dtypes("cpu") else min(info.supported_dtypes("cpu"), key=str)
     for sample in list(info.sample_inputs("cpu", dtype))[:12]:
         tensors = []
         try:
@@ -170,4 +171,6 @@ def main(library):
 
 if __name__ == "__main__":
     warnings.filterwarnings("ignore")
+    random.seed(0)
+    torch.manual_seed(0)
     main(Library(sys.argv[1]))
