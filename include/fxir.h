@@ -384,6 +384,23 @@
 /// whole bytes.
 #define FXIR_SIZE_IN_DTYPE_OF_OUTPUT 1
 
+/// Arguments are passed by keyword. By position stays what has no keyword: what a method is called
+/// on, `*args` and what comes before, a parameter called `from`.
+#define FXIR_FORM_KEYWORD 0
+
+/// Arguments are passed by position, up to the first parameter that gets nothing; what comes behind it
+/// by keyword.
+#define FXIR_FORM_POSITIONAL 1
+
+/// Arguments that the parameter does not get by itself are added: all stand.
+#define FXIR_DEFAULTS_FILL_IN 0
+
+/// Arguments that are what the parameter gets anyhow stay where they are.
+#define FXIR_DEFAULTS_KEEP 1
+
+/// Arguments that are what the parameter gets anyhow are left out.
+#define FXIR_DEFAULTS_LEAVE_OUT 2
+
 /// The code: torch.fx's `GraphModule.code`. Reads back.
 #define FXIR_TEXT_CODE 0
 
@@ -735,6 +752,34 @@ typedef struct fxir_node_size {
     /// The same and the parameters of the module that it calls.
     uint64_t total_bytes;
 } fxir_node_size;
+
+/// What calls become. Initialize it with `fxir_normalize_options_init`.
+typedef struct fxir_normalize_options {
+    /// The size of this struct.
+    size_t struct_size;
+    /// How arguments are passed: FXIR_FORM_*. Default: by keyword.
+    int32_t form;
+    /// What becomes of defaults: FXIR_DEFAULTS_*. Default: filled in.
+    int32_t defaults;
+    /// 1: the keyword for the parameter `self` of a `torch.ops` operator is `input`, as torch.fx
+    /// has it. Such calls can be read and normalized again; torch would not run them. Default: 0.
+    int32_t input_for_self;
+    /// 1: a call of something that is not known, or that does not fit, is an error. Default: 0, it
+    /// stays as it is.
+    int32_t strict;
+} fxir_normalize_options;
+
+/// How many calls of a graph there were.
+typedef struct fxir_normalized {
+    /// Brought into another form.
+    size_t changed;
+    /// Of that form before.
+    size_t kept;
+    /// Left alone: nothing is known of what they call.
+    size_t unknown;
+    /// Left alone: they do not fit what they call, or fit several overloads.
+    size_t misfits;
+} fxir_normalized;
 
 /// How a module is serialized. Make one with `fxir_serialize_options_init`.
 typedef struct fxir_serialize_options {
@@ -1858,8 +1903,9 @@ void fxir_dead_code_options_init(struct fxir_dead_code_options *options);
 /// and what changes the state of the process; what draws random numbers; calls of a graph module
 /// that holds an impure node, of a leaf with a setting `_is_impure` or `inplace` that is True, of
 /// torch's own dropouts and the like unless their `training` is False, of torch's batch norms if their
-/// `training` is True, and of what is no such module. Operators are judged by their names. torch.fx:
-/// `Node.is_impure`.
+/// `training` is True, and of what is no such module. Operators are judged by their schemas: one that
+/// writes into an argument or returns nothing is impure; those of which none is known, by their names.
+/// torch.fx: `Node.is_impure`.
 int32_t fxir_node_is_impure(const struct fxir_module *module,
                             fxir_node node);
 
@@ -1934,6 +1980,40 @@ fxir_status fxir_lift_lowering_attrs_to_nodes(struct fxir_module *module,
                                               int32_t strict,
                                               size_t *nodes,
                                               struct fxir_error **error);
+
+/// Makes `*options` the defaults, which are those of torch.fx's `NormalizeArgs`. Does nothing when it
+/// is NULL.
+void fxir_normalize_options_init(struct fxir_normalize_options *options);
+
+/// Brings every call of the module's graph into one form, by the signature of what is called:
+/// overloads and operators of `torch.ops`, functions of torch and `operator`, methods of tensors,
+/// modules of `torch.nn` by their type, and graph modules by their placeholders. Of several overloads
+/// it is the one that the arguments fit. Nodes, their order, their users and what is known of them
+/// stay; so do calls that are not known or do not fit. `options` may be NULL for the defaults;
+/// `counts`, which may be NULL, gets how many calls there were.
+///
+/// Where torch.fx calls the parameter `self` of an operator `input`, this keeps `self` for
+/// `torch.ops`, which takes no other name.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (an option that is none; when strict, a call that does not fit:
+/// the message names the parameter), FXIR_NOT_FOUND (when strict, a call of something that is not
+/// known; `fxir_error_node` says which), FXIR_UNSUPPORTED (newer options). torch.fx: `NormalizeArgs`.
+fxir_status fxir_normalize_args(struct fxir_module *module,
+                                const struct fxir_normalize_options *options,
+                                struct fxir_normalized *counts,
+                                struct fxir_error **error);
+
+/// A snapshot of a node's arguments in the form that `fxir_normalize_args` would give them; the node
+/// stays as it is. `*args` is NULL when nothing is known of what the node calls, its call does not fit,
+/// or it is no call; when strict, that is an error. Free the snapshot with `fxir_args_free`.
+///
+/// Statuses: FXIR_STALE_NODE, and those of `fxir_normalize_args`. torch.fx:
+/// `Node.normalized_arguments`.
+fxir_status fxir_node_normalized_arguments(const struct fxir_module *module,
+                                           fxir_node node,
+                                           const struct fxir_normalize_options *options,
+                                           struct fxir_args **args,
+                                           struct fxir_error **error);
 
 /// Makes `*options` the defaults. Does nothing when it is NULL.
 void fxir_serialize_options_init(struct fxir_serialize_options *options);

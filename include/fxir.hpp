@@ -246,6 +246,18 @@ public:
     std::size_t lift_lowering_attrs_to_nodes(bool strict = false) {
         return count(fxir_lift_lowering_attrs_to_nodes, std::int32_t(strict));
     }
+    /* Takes FXIR_FORM_* and FXIR_DEFAULTS_*; gives how many calls there were. */
+    fxir_normalized normalize_args(std::int32_t form = FXIR_FORM_KEYWORD, std::int32_t defaults = FXIR_DEFAULTS_FILL_IN,
+                                   bool strict = false) {
+        fxir_normalize_options raw;
+        fxir_normalize_options_init(&raw);
+        raw.form = form;
+        raw.defaults = defaults;
+        raw.strict = strict;
+        fxir_normalized counts{};
+        detail::call(fxir_normalize_args, get(), &raw, &counts);
+        return counts;
+    }
 
 private:
     friend class ModuleView;

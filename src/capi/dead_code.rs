@@ -57,8 +57,9 @@ fn defaults() -> fxir_dead_code_options {
 /// and what changes the state of the process; what draws random numbers; calls of a graph module
 /// that holds an impure node, of a leaf with a setting `_is_impure` or `inplace` that is True, of
 /// torch's own dropouts and the like unless their `training` is False, of torch's batch norms if their
-/// `training` is True, and of what is no such module. Operators are judged by their names. torch.fx:
-/// `Node.is_impure`.
+/// `training` is True, and of what is no such module. Operators are judged by their schemas: one that
+/// writes into an argument or returns nothing is impure; those of which none is known, by their names.
+/// torch.fx: `Node.is_impure`.
 #[no_mangle]
 pub extern "C" fn fxir_node_is_impure(module: *const fxir_module, node: fxir_node) -> i32 {
     boundary::value(0, || {

@@ -58,6 +58,8 @@ pub mod node_size;
 
 pub mod passes;
 
+pub mod normalize;
+
 pub mod json;
 
 pub mod weights;

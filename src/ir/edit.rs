@@ -31,6 +31,23 @@ impl Graph {
         Ok(())
     }
 
+    /// Sets what the node is called with to the same in another form: its inputs are the same nodes,
+    /// so their users stay in order.
+    pub(crate) fn rearrange(&mut self, node: NodeId, args: Args, kwargs: Kwargs) -> Result<()> {
+        self.get(node)?;
+        self.check_arguments(&args, &kwargs)?;
+        let found = self.node_mut(node)?;
+        (found.args, found.kwargs) = (args, kwargs);
+        let mut mentioned: SmallVec<[u32; 8]> = SmallVec::new();
+        let mut note = |input: NodeId| mentioned.push(input.slot() as u32);
+        found.args.iter().for_each(|argument| argument.for_each_node(&mut note));
+        found.kwargs.iter().for_each(|(_, argument)| argument.for_each_node(&mut note));
+        if !self.uses.reorder_inputs(node.slot() as u32, &mentioned) {
+            self.rewire(node);
+        }
+        Ok(())
+    }
+
     /// Sets one positional argument that is there (torch's `update_arg`).
     pub fn set_arg(&mut self, node: NodeId, index: usize, argument: Argument) -> Result<()> {
         let count = self.get(node)?.args.len();

@@ -120,6 +120,33 @@ impl Uses {
         self.ends[user as usize].inputs.push(edge);
     }
 
+    /// Puts the inputs of `user` into the order in which they are mentioned, often or once; false when
+    /// they are not its inputs.
+    pub(crate) fn reorder_inputs(&mut self, user: u32, mentioned: &[u32]) -> bool {
+        self.begin_inputs();
+        let visit = self.visit;
+        let mut wanted: SmallVec<[u32; 8]> = SmallVec::new();
+        for &used in mentioned {
+            if std::mem::replace(&mut self.ends[used as usize].seen, visit) != visit {
+                wanted.push(used);
+            }
+        }
+        if self.inputs(user).eq(wanted.iter().copied()) {
+            return true;
+        }
+        let mut known: SmallVec<[(u32, u32); 8]> =
+            self.ends[user as usize].inputs.iter().map(|&edge| (self.uses[edge as usize].used, edge)).collect();
+        known.sort_unstable();
+        let edge_of = |used: &u32| known.binary_search_by_key(used, |&(used, _)| used).ok().map(|found| known[found].1);
+        match wanted.iter().map(edge_of).collect::<Option<SmallVec<[u32; 4]>>>() {
+            Some(edges) if edges.len() == known.len() => {
+                self.ends[user as usize].inputs = edges;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Puts the users of `used` into the given order, which names each of them once.
     pub(crate) fn set_user_order(&mut self, used: u32, users: &[u32]) -> bool {
         if users.len() != self.user_count(used) {

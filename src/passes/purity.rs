@@ -11,13 +11,10 @@
 //! - a call of a graph module that holds an impure node, of a leaf marked `_is_impure` or
 //!   `inplace`, and of a module that is not there or has nothing to call.
 //!
-//! All else is pure. Operators are judged by their names: what an overload's schema would tell is
-//! asked in one place, `mutates_by_name`.
+//! All else is pure. Operators are judged by their schemas; those of which none is known, by names.
 
-use super::side_effects::{
-    IMPURE_FUNCTIONS, IMPURE_METHODS, IMPURE_NAMESPACES, INPLACE_POSITIONS, MUTATING_OPERATORS, OUT_OVERLOADS,
-    RANDOM_FUNCTIONS, RANDOM_LEAVES, RANDOM_METHODS, RANDOM_OPERATORS,
-};
+use super::schema::{self, Overloads};
+use super::side_effects::{IMPURE_FUNCTIONS, IMPURE_METHODS, IMPURE_NAMESPACES, RANDOM_FUNCTIONS, RANDOM_LEAVES};
 use crate::ir::{Argument, Graph, Member, ModuleId, ModuleKind, ModuleTree, Node, NodeId, Op, Result, Symbol, Symbols};
 use rustc_hash::FxHashMap;
 
@@ -185,7 +182,7 @@ fn method(name: &str, options: PurityOptions) -> Target {
         ends_in_one_underscore(name)
             || in_place_dunder
             || IMPURE_METHODS.contains(&name)
-            || (options.random_is_impure && RANDOM_METHODS.contains(&name)),
+            || (options.random_is_impure && schema::of_method(name).is_some_and(is_random)),
     )
 }
 
@@ -197,44 +194,43 @@ fn function(name: &str, options: PurityOptions) -> Target {
     if IMPURE_FUNCTIONS.contains(&name) || IMPURE_NAMESPACES.iter().any(is_below) {
         return Target::Impure;
     }
-    if let Some(operator) = name.strip_prefix("torch.ops.") {
-        let mut parts = operator.splitn(3, '.');
+    if let Some(path) = name.strip_prefix("torch.ops.") {
+        let mut parts = path.splitn(3, '.');
         let (_, operator, overload) = (parts.next(), parts.next().unwrap_or(""), parts.next().unwrap_or("default"));
-        return target(
-            mutates_by_name(operator, overload)
-                || operator.starts_with("_assert")
-                || (options.random_is_impure && RANDOM_OPERATORS.contains(&operator)),
-        );
+        let acts = match schema::of_function(name) {
+            Some(overloads) => acts(overloads) || (options.random_is_impure && is_random(overloads)),
+            None => {
+                let writes_out = overload == "out" || overload.starts_with("out_") || overload.ends_with("_out");
+                writes_out || (options.random_is_impure && RANDOM_FUNCTIONS.contains(&operator))
+            }
+        };
+        return target(acts || ends_in_one_underscore(operator));
     }
     let last = name.rsplit('.').next().unwrap_or(name);
-    let is_torch = name.starts_with("torch.");
-    let is_random = is_torch && (RANDOM_OPERATORS.contains(&last) || RANDOM_FUNCTIONS.contains(&last));
-    if ends_in_one_underscore(last) || (is_random && options.random_is_impure) {
+    if ends_in_one_underscore(last) || (options.random_is_impure && function_is_random(name, last)) {
         return Target::Impure;
     }
-    match INPLACE_POSITIONS.iter().find(|(function, _)| *function == last) {
-        Some(&(_, position)) if name.starts_with("torch.nn.functional.") => Target::InplaceAt(position),
-        _ => Target::Pure,
+    let inplace = name.starts_with("torch.nn.functional.").then(|| schema::of_target(name)).flatten();
+    match inplace.and_then(|schema| schema.position("inplace")) {
+        Some(position) => Target::InplaceAt(position),
+        None => Target::Pure,
     }
 }
 
-/// Whether an overload changes an argument, as far as its name tells; its schema would know.
-fn mutates_by_name(operator: &str, overload: &str) -> bool {
-    let writes_out = overload == "out" || overload.starts_with("out_") || overload.ends_with("_out");
-    let in_place_dunder = matches!(operator, "__iand__" | "__ior__" | "__ixor__" | "__ilshift__" | "__irshift__");
-    // Overloads whose names mean something else elsewhere.
-    let by_overload = match operator {
-        "sort" => matches!(overload, "Tensor" | "any" | "bool" | "float" | "int" | "str"),
-        "_native_batch_norm_legit" => overload == "default",
-        "geqrf" => overload == "a",
-        _ => false,
-    };
-    ends_in_one_underscore(operator)
-        || in_place_dunder
-        || by_overload
-        || writes_out
-        || OUT_OVERLOADS.contains(&overload)
-        || MUTATING_OPERATORS.contains(&operator)
+/// Whether an operator changes an argument, or returns nothing, so that it is called for something
+/// else. Of an operator without its overload: whether it does when nothing is passed as `out`.
+fn acts(overloads: Overloads) -> bool {
+    let plain = overloads.iter().find(|schema| !schema.writes_out()).or_else(|| overloads.iter().next());
+    plain.is_some_and(|schema| schema.is_mutable() || schema.returns == "()")
+}
+
+fn is_random(overloads: Overloads) -> bool {
+    overloads.iter().any(|schema| schema.is_random)
+}
+
+/// torch's functions draw random numbers where operators of their names do.
+fn function_is_random(name: &str, last: &str) -> bool {
+    name.starts_with("torch.") && (RANDOM_FUNCTIONS.contains(&last) || schema::of_operator(last).is_some_and(is_random))
 }
 
 fn ends_in_one_underscore(name: &str) -> bool {

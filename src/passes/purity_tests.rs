@@ -39,11 +39,22 @@ fn functions_by_name() {
         "torch.ops.aten.sort.int",
         "torch.ops.aten._native_batch_norm_legit.default",
         "torch.ops.aten._assert_async.msg",
+        "torch.ops.aten.sym_constrain_range_for_size.default",
+        "torch.ops.aten._no_grad_embedding_renorm_.default",
+        "torch.ops.aten.manual_seed",
+        "torch.ops.aten.append",
+        "torch.ops.aten._foreach_add_.List",
+        "torch.ops.aten._fused_adam_.default",
+        "torch.ops.aten.special_xlog1py.self_scalar_out",
+        "torch.ops.prims.copy_to.default",
+        "torch.ops.mine.add_.default",
+        "torch.ops.mine.add.out",
         "torch._assert",
         "torch.ops.profiler._record_function_enter_new.default",
         "torch.ops._c10d_functional.wait_tensor.default",
         "torch.manual_seed",
         "torch.ops.aten.rand_like.default",
+        "torch.ops.higher_order.run_with_rng_state",
         "torch.nn.functional.dropout",
         "torch.rand",
         "builtins.print",
@@ -60,6 +71,11 @@ fn functions_by_name() {
         "torch.ops.aten.sort.default",
         "torch.ops.aten._native_batch_norm_legit.no_stats",
         "torch.ops.aten.max.dim",
+        "torch.ops.aten.xlogy",
+        "torch.ops.aten.sort",
+        "torch.ops.aten.__and__.Tensor",
+        "torch.ops.aten.__iterate.default",
+        "torch.ops.mine.add.default",
         "torch.ops.aten.relu",
         "torch.nn.functional.relu",
         "torch._C._nn.gelu",
@@ -68,6 +84,30 @@ fn functions_by_name() {
     ] {
         assert!(!function_is_impure(pure), "{pure}");
     }
+}
+
+/// Every overload whose schema writes into an argument, by what torch prints.
+#[test]
+fn operators_by_their_schemas() {
+    let text = include_str!("schema/signatures.txt");
+    let mut counts = [0; 3];
+    for line in text.lines().filter(|line| line.contains("::")) {
+        let name = line.split('(').next().unwrap();
+        let (space, operator) = name.split_once("::").unwrap();
+        let overload = if operator.contains('.') { "" } else { ".default" };
+        let target = format!("torch.ops.{space}.{operator}{overload}");
+        let parameters = line.rsplit_once(" -> ").map_or(line, |(parameters, _)| parameters);
+        let (mutates, is_random) = (parameters.contains('!'), line.contains(" !random"));
+        let is_impure = |random| judge(Op::CallFunction, &target, &[], &[], random);
+        assert!(!(mutates || is_random) || is_impure(true), "{target}");
+        assert!(!mutates || is_impure(false), "{target}");
+        let is_quiet = !mutates && !line.contains(" -> ()") && !operator.contains('_');
+        assert!(!is_quiet || !is_impure(false), "{target}");
+        counts[0] += usize::from(mutates);
+        counts[1] += usize::from(is_random);
+        counts[2] += usize::from(is_quiet);
+    }
+    assert!(counts.iter().all(|&count| count > 100), "{counts:?}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Which operators do more than return a value: facts about torch, where names do not tell.
+//! Which functions do more than return a value: facts about torch, where neither names nor signatures
+//! tell.
 
 /// Namespaces of functions that act on the world.
 pub(super) const IMPURE_NAMESPACES: &[&str] = &[
@@ -41,9 +42,6 @@ pub(super) const IMPURE_FUNCTIONS: &[&str] = &[
     "torch.manual_seed",
     "torch.ops.higher_order.print",
     "torch.ops.higher_order.with_effects",
-    "torch.ops.prims.as_strided.default",
-    "torch.ops.prims.copy_to.default",
-    "torch.ops.prims.resize.default",
     "torch.save",
     "torch.seed",
     "torch.set_default_device",
@@ -78,128 +76,7 @@ pub(super) const IMPURE_METHODS: &[&str] = &[
     "update",
 ];
 
-/// Operators that change an argument under every overload, by a name without the underscore.
-pub(super) const MUTATING_OPERATORS: &[&str] = &[
-    "Delete",
-    "_batch_norm_with_update",
-    "_cummax_helper",
-    "_cummin_helper",
-    "_fused_moving_avg_obs_fq_helper",
-    "_set_item",
-    "append",
-    "clear",
-    "extend",
-    "fused_moving_avg_obs_fake_quant",
-    "insert",
-    "manual_seed",
-    "pop",
-    "popitem",
-    "record_stream",
-    "remove",
-    "retain_grad",
-    "reverse",
-    "rrelu_with_noise",
-    "seed",
-    "set_data",
-    "setdefault",
-    "sym_constrain_range",
-    "sym_constrain_range_for_size",
-    "update",
-];
-
-/// Overloads that write what they yield into arguments, under a name other than `out`.
-pub(super) const OUT_OVERLOADS: &[&str] = &[
-    "L",
-    "OutScalar_Other",
-    "OutScalar_Self",
-    "OutTensor",
-    "Q",
-    "U",
-    "X",
-    "dim_max",
-    "dim_min",
-    "dim_values",
-    "dimname_values",
-    "dimname_values_stable",
-    "eigenvalues",
-    "eigvals",
-    "grad_input",
-    "inverse",
-    "names_dim_max",
-    "names_dim_min",
-    "names_dim_values",
-    "out_",
-    "out_mode",
-    "out_rcond_tensor",
-    "out_tol_tensor",
-    "output",
-    "result",
-    "sign",
-    "values",
-    "values_stable",
-];
-
-/// Operators that draw random numbers; torch's functions of the same names do too.
-pub(super) const RANDOM_OPERATORS: &[&str] = &[
-    "_cudnn_attention_backward",
-    "_cudnn_attention_forward",
-    "_cudnn_init_dropout_state",
-    "_cudnn_rnn",
-    "_efficient_attention_forward",
-    "_flash_attention_forward",
-    "_fused_dropout",
-    "_fused_sdp_choice",
-    "_lstm_mps",
-    "_nested_tensor_softmax_with_shape",
-    "_sample_dirichlet",
-    "_scaled_dot_product_attention_math",
-    "_scaled_dot_product_attention_math_for_mps",
-    "_scaled_dot_product_cudnn_attention",
-    "_scaled_dot_product_cudnn_attention_backward",
-    "_scaled_dot_product_efficient_attention",
-    "_scaled_dot_product_efficient_attention_backward",
-    "_scaled_dot_product_flash_attention",
-    "_scaled_dot_product_flash_attention_for_cpu",
-    "_scaled_dot_product_fused_attention_overrideable",
-    "_standard_gamma",
-    "_triton_scaled_dot_attention",
-    "alpha_dropout",
-    "bernoulli",
-    "binomial",
-    "cauchy",
-    "dropout",
-    "exponential",
-    "feature_alpha_dropout",
-    "feature_dropout",
-    "geometric",
-    "gru",
-    "log_normal",
-    "lstm",
-    "miopen_rnn",
-    "multinomial",
-    "native_dropout",
-    "normal",
-    "normal_functional",
-    "poisson",
-    "rand",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
-    "random",
-    "randperm",
-    "rnn_relu",
-    "rnn_tanh",
-    "rrelu",
-    "rrelu_with_noise",
-    "rrelu_with_noise_functional",
-    "run_with_rng_state",
-    "scaled_dot_product_attention",
-    "uniform",
-];
-
-/// Functions of torch that draw random numbers and are no operators.
+/// Functions of torch that draw random numbers, where no schema tells.
 pub(super) const RANDOM_FUNCTIONS: &[&str] = &[
     "dropout1d",
     "dropout2d",
@@ -210,10 +87,8 @@ pub(super) const RANDOM_FUNCTIONS: &[&str] = &[
     "fractional_max_pool3d_with_indices",
     "gumbel_softmax",
     "multi_head_attention_forward",
+    "run_with_rng_state",
 ];
-
-/// Methods of tensors that draw random numbers.
-pub(super) const RANDOM_METHODS: &[&str] = &["bernoulli", "multinomial"];
 
 /// Modules of `torch.nn` that draw random numbers while they are trained.
 pub(super) const RANDOM_LEAVES: &[&str] = &[
@@ -226,29 +101,4 @@ pub(super) const RANDOM_LEAVES: &[&str] = &[
     "FractionalMaxPool2d",
     "FractionalMaxPool3d",
     "RReLU",
-];
-
-/// Functions of `torch.nn.functional` that work in place when told so, and where among their
-/// arguments.
-pub(super) const INPLACE_POSITIONS: &[(&str, usize)] = &[
-    ("_threshold", 3),
-    ("threshold", 3),
-    ("alpha_dropout", 3),
-    ("celu", 2),
-    ("dropout", 3),
-    ("dropout1d", 3),
-    ("dropout2d", 3),
-    ("dropout3d", 3),
-    ("elu", 2),
-    ("feature_alpha_dropout", 3),
-    ("hardsigmoid", 1),
-    ("hardswish", 1),
-    ("hardtanh", 3),
-    ("leaky_relu", 2),
-    ("mish", 1),
-    ("relu", 1),
-    ("relu6", 1),
-    ("rrelu", 4),
-    ("selu", 1),
-    ("silu", 1),
 ];

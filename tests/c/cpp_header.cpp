@@ -332,6 +332,7 @@ void passes() {
     CHECK(status_of([&] { module.lint(); }) == FXIR_LINT);
     CHECK(status_of([&] { module.graph_lint(); }) == FXIR_LINT);
     module.legalize();
+    CHECK(module.normalize_args(FXIR_FORM_KEYWORD, FXIR_DEFAULTS_KEEP).misfits == 0);
     module.lint();
     module.graph_lint();
     fxir::Module graph;

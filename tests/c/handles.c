@@ -35,6 +35,7 @@ typedef struct fixture {
     fxir_match_options match_options;
     fxir_fuse_options fuse_options;
     fxir_dead_code_options dead_code_options;
+    fxir_normalize_options normalize_options;
     fxir_serialize_options serialize_options;
     fxir_text_options text_options;
     const char *json, *file;
@@ -80,6 +81,7 @@ static void set_up(fixture *f) {
     fxir_match_options_init(&f->match_options);
     fxir_fuse_options_init(&f->fuse_options);
     fxir_dead_code_options_init(&f->dead_code_options);
+    fxir_normalize_options_init(&f->normalize_options);
     fxir_serialize_options_init(&f->serialize_options);
     fxir_text_options_init(&f->text_options);
 
@@ -289,6 +291,7 @@ static void *default_of(fixture *f, word *word, size_t index) {
     if (!strcmp(text, "match_options")) return &f->match_options;
     if (!strcmp(text, "fuse_options")) return &f->fuse_options;
     if (!strcmp(text, "dead_code_options")) return &f->dead_code_options;
+    if (!strcmp(text, "normalize_options")) return &f->normalize_options;
     if (!strcmp(text, "serialize_options")) return &f->serialize_options;
     if (!strcmp(text, "text_options")) return &f->text_options;
     if (!strcmp(text, "code")) return (void *)(uintptr_t)code;
