@@ -2307,7 +2307,6 @@ fxir_status fxir_module_load_code(const char *path,
 
 /// Appends one statement of FX code to the graph, before its output: "y = torch.relu(x + 1)". Names in
 /// it are those of the graph's nodes. `node`, which may be NULL, gets the node that was made last.
-/// When the call fails, the graph is as it was, but for names that it had given by then.
 ///
 /// Statuses: FXIR_PARSE (as `fxir_module_read_code`; a name that no node has is one),
 /// FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: none.

@@ -4,7 +4,7 @@ use super::parse::parse;
 use super::{Schema, Style};
 use std::sync::OnceLock;
 
-/// One signature a line, sorted by name; scripts/signatures.py writes it.
+/// One signature a line, sorted by name; tools/signatures.py writes it.
 static TEXT: &str = include_str!("signatures.txt");
 
 /// The signatures of one target. Few bytes: to be kept and copied.

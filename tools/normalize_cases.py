@@ -2,7 +2,7 @@
 them. torch runs each call in each form; one that gives another result, or does not run, is told on
 stderr and left out. Needs torch and expecttest:
 
-    python scripts/normalize_cases.py build/cmake/libfxir.so > tests/cases/normalize.jsonl
+    python tools/normalize_cases.py build/cmake/libfxir.so > tests/cases/normalize.jsonl
 
 The calls are torch's own samples (OpInfo), one of each operator and number of arguments.
 """

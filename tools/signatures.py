@@ -1,7 +1,7 @@
 """Writes src/passes/schema/signatures.txt: what torch's operators, functions and modules may be
 called with. Run it in an environment with the torch whose signatures are wanted:
 
-    python scripts/signatures.py > src/passes/schema/signatures.txt
+    python tools/signatures.py > src/passes/schema/signatures.txt
 
 One signature a line, sorted by name, in the form in which torch prints operator schemas:
 
