@@ -148,9 +148,14 @@ fn lists_are_tuples_where_torch_has_tuples() {
         let output = graph.output_node().unwrap();
         let node = |id: NodeId| graph.name(id).to_owned();
         let mut shown = String::new();
-        fxir::formats::python::repr::write_repr(&mut shown, &graph[output].args()[0], graph.symbols(), &|out, id| {
-            out.push_str(if node(id) == "x" { "x" } else { "?" });
-        });
+        fxir::formats::python::repr::write_repr(
+            &mut shown,
+            &graph[output].args()[0],
+            graph.symbols(),
+            &|out: &mut String, id| {
+                out.push_str(if node(id) == "x" { "x" } else { "?" });
+            },
+        );
         (shown, again)
     };
     let info = r#","shape":"[4]","dtype":"torch.float32","requires_grad":"False","stride":"[1]","is_quantized":false"#;
