@@ -116,7 +116,7 @@ pub fn is_legal_name(name: &str) -> bool {
 /// A number too large to count with is part of the base.
 pub(super) fn split_number(name: &str) -> Option<(&str, Option<u64>)> {
     let bytes = name.as_bytes();
-    let legal = bytes.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_');
+    let legal = bytes.iter().all(|&byte| LEGAL[usize::from(byte)]);
     if !legal || bytes.first().is_none_or(u8::is_ascii_digit) {
         return None;
     }
@@ -130,6 +130,17 @@ pub(super) fn split_number(name: &str) -> Option<(&str, Option<u64>)> {
         Err(_) => Some((name, None)),
     }
 }
+
+/// Bytes that a name may have.
+static LEGAL: [bool; 256] = {
+    let mut legal = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        legal[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    legal
+};
 
 /// Each run of illegal characters becomes `_`, a leading digit gets `_` before it, nothing
 /// becomes `_unnamed`.

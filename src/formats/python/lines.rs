@@ -79,7 +79,11 @@ impl<'s, 't> Lines<'s, 't> {
         let mut semicolon = None;
         while let Some(&byte) = bytes.get(at) {
             match CLASSES[usize::from(byte)] {
-                PLAIN => {}
+                PLAIN => {
+                    let rest = bytes.get(at + 1..).unwrap_or_default();
+                    let plain = rest.iter().position(|&byte| CLASSES[usize::from(byte)] != PLAIN);
+                    at += plain.unwrap_or(rest.len());
+                }
                 LINK => {
                     (chains[open], chain) = (chains[open] + 1, chain + 1);
                     is_dense |= chain > MAX_CHAIN;

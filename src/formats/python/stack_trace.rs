@@ -19,7 +19,7 @@ pub(super) fn from_summary(comment: &str) -> Option<String> {
     let (place, function) = place.rsplit_once(" in ")?;
     let (file, line) = place.rsplit_once(':')?;
     let is_number = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| format!("  File \"{file}\", line {line}, in {function}\n    {code}"))
+    is_number.then(|| ["  File \"", file, "\", line ", line, ", in ", function, "\n    ", code].concat())
 }
 
 /// File, line, function and code of the last frame that has all of them.

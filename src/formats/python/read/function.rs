@@ -1,5 +1,6 @@
 //! One function on its way to becoming a graph: its parameters, its statements, the names it binds.
 
+use super::bindings::Bindings;
 use crate::formats::python::annotation::parse_annotation;
 use crate::formats::python::globals::is_size_symbol;
 use crate::formats::python::members::Mention;
@@ -27,7 +28,7 @@ pub(super) struct Function<'f, 't> {
     pub(super) module: ModuleId,
     pub(super) mentions: Vec<Mention>,
     /// What variables stand for.
-    pub(super) names: FxHashMap<Name, Argument>,
+    pub(super) names: Bindings,
     recent: RecentSymbols,
     /// Nodes that were used before the statement that makes them, and where.
     awaited: FxHashMap<Name, (NodeId, usize)>,
@@ -61,7 +62,7 @@ impl<'f, 't> Function<'f, 't> {
             tree,
             module,
             mentions: Vec::new(),
-            names: FxHashMap::default(),
+            names: Bindings::default(),
             recent: RecentSymbols::default(),
             awaited: FxHashMap::default(),
             parameters: FxHashMap::default(),
@@ -79,7 +80,9 @@ impl<'f, 't> Function<'f, 't> {
     /// Continues a graph that is there: its nodes are known by their names.
     pub(super) fn resume(&mut self) -> Result<()> {
         let graph = self.tree.graph(self.module)?;
-        self.names = graph.nodes().map(|node| (graph[node].name(), Argument::Node(node))).collect();
+        for node in graph.nodes() {
+            self.names.insert(graph[node].name(), Argument::Node(node));
+        }
         Ok(())
     }
 

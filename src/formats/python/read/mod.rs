@@ -1,5 +1,6 @@
 //! Reading FX code: a function or a module class as torch prints it, into a graph module.
 
+mod bindings;
 mod block;
 mod callee;
 mod expression;
