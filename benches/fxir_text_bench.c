@@ -1,9 +1,8 @@
 /* FX code: how fast it is printed and read.
  *
- * usage: fxir_text_bench DATA      (the folder examples-c/data)
+ * usage: fxir_text_bench FILE...      (readable text of nets, as torch printed it)
  *
- * One generated function of about 50 MB of code, and the readable text of ResNet-20 as often as makes
- * 50 MB. Prints one line of JSON: megabytes (10^6 bytes) a second, and the resident memory that reading
+ * One generated function of about 50 MB of code, and the text in the files as often as makes 50 MB. Prints one line of JSON: megabytes (10^6 bytes) a second, and the resident memory that reading
  * the large function took, as so many times its text. */
 #define _POSIX_C_SOURCE 200809L
 
@@ -71,13 +70,23 @@ static double printing(fxir_module *module, int32_t form, size_t *length) {
     return (double)*length / best / 1e6;
 }
 
+static char *contents(const char *path, size_t *length) {
+    FILE *file = fopen(path, "rb");
+    char *text = malloc(1 << 24);
+    if (!file || !text) {
+        fprintf(stderr, "fxir_text_bench: cannot read %s\n", path);
+        exit(1);
+    }
+    *length = fread(text, 1, 1 << 24, file);
+    fclose(file);
+    return text;
+}
+
 int main(int argc, char **argv) {
-    fxir_module *module, *resnet;
-    fxir_buffer *readable;
-    char path[4096];
+    fxir_module *module;
     size_t length, printed;
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s DATA\n", argv[0]);
+    if (argc < 2) {
+        fprintf(stderr, "usage: %s FILE...\n", argv[0]);
         return 2;
     }
     char *text = generate(&length);
@@ -92,19 +101,22 @@ int main(int argc, char **argv) {
     const double print_tabular = printing(module, FXIR_TEXT_TABULAR, &printed);
     fxir_module_free(module);
 
-    snprintf(path, sizeof path, "%s/resnet20_cifar/model.json", argv[1]);
-    ok(fxir_module_load_json(path, NULL, &resnet, &error));
-    ok(fxir_module_print(resnet, FXIR_TEXT_READABLE, NULL, &readable, &error));
-    const size_t one = fxir_buffer_size(readable), times = SIZE / one;
+    const int count = argc - 1;
+    char **nets = calloc((size_t)count, sizeof *nets);
+    size_t *lengths = calloc((size_t)count, sizeof *lengths), read = 0;
+    if (!nets || !lengths) abort();
+    for (int i = 0; i < count; i++) nets[i] = contents(argv[i + 1], &lengths[i]);
     start = now();
-    for (size_t i = 0; i < times; i++) {
-        ok(fxir_module_read_code(fxir_buffer_data(readable), one, NULL, &module, &error));
-        fxir_module_free(module);
-    }
-    const double read_small = (double)(one * times) / (now() - start) / 1e6;
-    fxir_buffer_free(readable);
-    fxir_module_free(resnet);
-
+    while (read < SIZE)
+        for (int i = 0; i < count; i++) {
+            ok(fxir_module_read_code(nets[i], lengths[i], NULL, &module, &error));
+            fxir_module_free(module);
+            read += lengths[i];
+        }
+    const double read_small = (double)read / (now() - start) / 1e6;
+    for (int i = 0; i < count; i++) free(nets[i]);
+    free(nets);
+    free(lengths);
     printf("{\"read one function\": %.1f, \"memory\": %.1f, \"read readable nets\": %.1f, \"print code\": %.1f, "
            "\"print readable\": %.1f, \"print tabular\": %.1f}\n",
            read_large, memory, read_small, print_code, print_readable, print_tabular);
