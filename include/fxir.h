@@ -672,6 +672,11 @@ typedef struct fxir_trace_options {
     /// 1: what `members` does not hold is taken for a leaf module of the type "torch.nn.Module" where it
     /// is called, and for the value None where it is read, as it is without `members`. 0: it is an error.
     int32_t more_members;
+    /// 1: a name that nothing in the text defines is a function, one of the backend's own for instance
+    /// (`accel.fused(x)`), whose calls are recorded. 0: it is an error.
+    int32_t more_functions;
+    /// Must be 0.
+    int32_t reserved;
 } fxir_trace_options;
 
 /// Decides on a match: stores 1 into `*verdict` to keep it, 0 to reject it; it is 1 before the call.
@@ -2318,7 +2323,8 @@ fxir_status fxir_graph_append_code(struct fxir_module *module,
 /// `fxir_replace_pattern` with pattern and replacement as text of Python functions, which are traced
 /// as `fxir_trace_code` does it: two lines such as "def pattern(x, y):" and "    return torch.relu(x + y)".
 /// Where they name members (`self.act(x)`), those of `module` are meant; one that it does not have is a
-/// leaf module of the type "torch.nn.Module", or the value None where it is read.
+/// leaf module of the type "torch.nn.Module", or the value None where it is read. A name that nothing
+/// defines is a function of that name: `accel.fused(x)`.
 ///
 /// What tracing writes otherwise, `x += y` as an operator that works in place for one, is matched with
 /// `fxir_module_read_code`, which takes FX code as it stands, and `fxir_replace_pattern`.

@@ -203,6 +203,7 @@ struct TraceOptions {
     std::vector<std::string> autowrap_functions;
     bool autowrap_all = false;
     bool more_members = false;
+    bool more_functions = false;
 };
 
 /* fxir_trace_code; the handle is the caller's. */
@@ -219,6 +220,7 @@ inline fxir_module *trace_code_into_handle(std::string_view text, const fxir_mod
     raw.autowrap_functions_count = names.size();
     raw.autowrap_all = options.autowrap_all;
     raw.more_members = options.more_members;
+    raw.more_functions = options.more_functions;
     fxir_module *made = nullptr;
     fxir_error *error = nullptr;
     const fxir_status status = fxir_trace_code(text.data(), text.size(), members, &raw, raw_rewrites.data(),

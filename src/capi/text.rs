@@ -212,7 +212,8 @@ pub unsafe extern "C" fn fxir_graph_append_code(
 /// `fxir_replace_pattern` with pattern and replacement as text of Python functions, which are traced
 /// as `fxir_trace_code` does it: two lines such as "def pattern(x, y):" and "    return torch.relu(x + y)".
 /// Where they name members (`self.act(x)`), those of `module` are meant; one that it does not have is a
-/// leaf module of the type "torch.nn.Module", or the value None where it is read.
+/// leaf module of the type "torch.nn.Module", or the value None where it is read. A name that nothing
+/// defines is a function of that name: `accel.fused(x)`.
 ///
 /// What tracing writes otherwise, `x += y` as an operator that works in place for one, is matched with
 /// `fxir_module_read_code`, which takes FX code as it stands, and `fxir_replace_pattern`.
@@ -247,7 +248,8 @@ pub unsafe extern "C" fn fxir_replace_pattern_text(
 }
 
 fn read_side(what: &str, text: &str, tree: &ModuleTree, module: ModuleId) -> Result<ModuleTree> {
-    let options = TraceOptions { members: Some((tree, module)), more_members: true, ..TraceOptions::default() };
+    let members = Some((tree, module));
+    let options = TraceOptions { members, more_members: true, more_functions: true, ..TraceOptions::default() };
     trace_code(text, &options, Vec::new()).map_err(|mut error| {
         error.message = format!("{what}: {}", error.message);
         error

@@ -1,7 +1,7 @@
 //! Tracing text: a plain Python function becomes a module.
 
 use super::boundary;
-use super::error::{fxir_error, Outcome};
+use super::error::{fxir_error, Failure, Outcome};
 use super::input::{self, Out};
 use super::module::fxir_module;
 use super::module_handle::{self, ModuleHandle};
@@ -29,6 +29,11 @@ pub struct fxir_trace_options {
     /// 1: what `members` does not hold is taken for a leaf module of the type "torch.nn.Module" where it
     /// is called, and for the value None where it is read, as it is without `members`. 0: it is an error.
     pub more_members: i32,
+    /// 1: a name that nothing in the text defines is a function, one of the backend's own for instance
+    /// (`accel.fused(x)`), whose calls are recorded. 0: it is an error.
+    pub more_functions: i32,
+    /// Must be 0.
+    pub reserved: i32,
 }
 
 /// Makes `*options` the defaults. Does nothing when it is NULL.
@@ -47,6 +52,8 @@ fn defaults() -> fxir_trace_options {
         autowrap_functions_count: 0,
         autowrap_all: 0,
         more_members: 0,
+        more_functions: 0,
+        reserved: 0,
     }
 }
 
@@ -109,6 +116,7 @@ pub unsafe extern "C" fn fxir_trace_code(
             entry: input::optional_text(options.entry, "options.entry")?,
             members: members.as_ref().map(|(tree, id)| (&**tree, *id)),
             more_members: input::flag(options.more_members, "options.more_members")?,
+            more_functions: input::flag(options.more_functions, "options.more_functions")?,
             autowrap_functions,
         };
         out.set_handle(ModuleHandle::root_of(trace_code(text, &options, rewrites)?))

@@ -36,7 +36,7 @@ static void functions(void) {
 
     fxir_trace_options_init(&options);
     CHECK(options.struct_size == sizeof options && !options.entry && !options.autowrap_functions);
-    CHECK(!options.autowrap_functions_count && !options.autowrap_all && !options.more_members);
+    CHECK(!options.autowrap_functions_count && !options.autowrap_all && !options.more_members && !options.more_functions);
     fxir_trace_options_init(NULL);
     options.entry = "h";
     module = traced(TWO, NULL, &options, NULL, 0);
@@ -141,6 +141,14 @@ static void refusals(void) {
     options.autowrap_all = 2;
     FAILS(FXIR_INVALID_ARGUMENT, fxir_trace_code(TWO, strlen(TWO), NULL, &options, NULL, 0, &module, E));
     options.autowrap_all = 0;
+    FAILS(FXIR_PARSE, fxir_trace_code("def f(x): return accel.g(x)", 27, NULL, &options, NULL, 0, &module, E));
+    options.more_functions = 2;
+    FAILS(FXIR_INVALID_ARGUMENT, fxir_trace_code("def f(x): return accel.g(x)", 27, NULL, &options, NULL, 0, &module, E));
+    options.more_functions = 1;
+    options.entry = NULL;
+    OK(fxir_trace_code("def f(x): return accel.g(x)", 27, NULL, &options, NULL, 0, &module, E));
+    CHECK(strcmp(fxir_node_target(module, fxir_graph_find_node(module, "g")), "accel.g") == 0);
+    fxir_module_free(module);
     options.struct_size = 3;
     FAILS(FXIR_INVALID_ARGUMENT, fxir_trace_code(TWO, strlen(TWO), NULL, &options, NULL, 0, &module, E));
 }
@@ -155,6 +163,12 @@ static void patterns(void) {
                                  "def r(x):\n    return torch.clamp(x, min=-1)", NULL, &matches, E));
     CHECK(fxir_matches_count(matches) == 1);
     CHECK(prints(module, "clamp = torch.clamp(x, min = -1);  x = None\n    mul = clamp * 2"));
+    fxir_matches_free(matches);
+    /* The backend's own functions need no import. */
+    OK(fxir_replace_pattern_text(module, "def p(x):\n    return torch.clamp(x, min=-1) * 2",
+                                 "def r(x):\n    return accel.twice(clip(x), 2)", NULL, &matches, E));
+    CHECK(fxir_matches_count(matches) == 1);
+    CHECK(prints(module, "clip = globals()[\"clip\"](x);  x = None\n    twice = accel.twice(clip, 2)"));
     fxir_matches_free(matches);
     fxir_module_free(module);
 }

@@ -134,6 +134,7 @@ impl<'a> Interpreter<'a, '_> {
                 Value::Global(name.into())
             }
             _ if globals::target(name.to_owned()) != name => Value::Global(globals::target(name.to_owned()).into()),
+            _ if self.options.more_functions => Value::Global(name.into()),
             _ => return Err(self.wrong(range, format!("the name `{name}` is not defined"))),
         })
     }

@@ -38,6 +38,9 @@ pub struct TraceOptions<'o> {
     /// What `members` does not hold is taken for a leaf module of the type `torch.nn.Module` where it is
     /// called, and for the value None where it is read, as it is without `members`. Else it is an error.
     pub more_members: bool,
+    /// A name that nothing defines is a function, a backend's own for one, whose calls are recorded. Else
+    /// it is an error.
+    pub more_functions: bool,
     /// Functions and classes of the text whose calls stay calls.
     pub autowrap_functions: Autowrap<'o>,
 }
