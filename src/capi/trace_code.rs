@@ -96,6 +96,9 @@ pub unsafe extern "C" fn fxir_trace_code(
             true => defaults(),
             false => input::options(options, "options")?,
         };
+        if options.reserved != 0 {
+            return Err(Failure::new(FXIR_INVALID_ARGUMENT, "`options.reserved` is not 0"));
+        }
         let names =
             input::slice(options.autowrap_functions, options.autowrap_functions_count, "options.autowrap_functions")?;
         let names = names.iter().map(|&name| input::text(name, "options.autowrap_functions[]"));

@@ -145,6 +145,9 @@ static void refusals(void) {
     options.more_functions = 2;
     FAILS(FXIR_INVALID_ARGUMENT, fxir_trace_code("def f(x): return accel.g(x)", 27, NULL, &options, NULL, 0, &module, E));
     options.more_functions = 1;
+    options.reserved = 1;
+    FAILS(FXIR_INVALID_ARGUMENT, fxir_trace_code("def f(x): return accel.g(x)", 27, NULL, &options, NULL, 0, &module, E));
+    options.reserved = 0;
     options.entry = NULL;
     OK(fxir_trace_code("def f(x): return accel.g(x)", 27, NULL, &options, NULL, 0, &module, E));
     CHECK(strcmp(fxir_node_target(module, fxir_graph_find_node(module, "g")), "accel.g") == 0);
