@@ -2287,7 +2287,7 @@ fxir_status fxir_module_print_to(const struct fxir_module *module,
 ///
 /// Annotations become the metadata of nodes, `# File:` comments their `stack_trace`. Expressions in
 /// arguments become nodes of their own, named as torch.fx would name them: `relu(x + y)` is a text
-/// too.
+/// too. Names of torch's symbolic sizes (`s17`, `u0`) that nothing binds are symbolic ints.
 ///
 /// `members`, which may be NULL, is a module whose members the new one gets, copied with their
 /// tensors shared. What the text names beyond them becomes a leaf module of the type
@@ -2313,7 +2313,7 @@ fxir_status fxir_module_load_code(const char *path,
 /// Appends one statement of FX code to the graph, before its output: "y = torch.relu(x + 1)". Names in
 /// it are those of the graph's nodes. `node`, which may be NULL, gets the node that was made last.
 ///
-/// Statuses: FXIR_PARSE (as `fxir_module_read_code`; a name that no node has is one),
+/// Statuses: FXIR_PARSE (as `fxir_module_read_code`; a name that no node has is one, but for symbolic sizes),
 /// FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: none.
 fxir_status fxir_graph_append_code(struct fxir_module *module,
                                    const char *statement,

@@ -115,6 +115,17 @@ fn functions_are_inlined_or_stay_calls_as_asked() {
     assert_eq!(trace(&text.replacen("def h", "@torch.fx.wrap\ndef h", 1)).unwrap(), leaf);
     let all = traced(text, &named(Autowrap::All), Vec::new()).unwrap();
     assert!(all.contains("g(h)") || all.contains("globals()[\"g\"](h)"), "{all}");
+    let net = "class Block(torch.nn.Module):\n    def forward(self, x):\n        return x * 2\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return self.block(x)\n";
+    let mut members = ModuleTree::new("Net");
+    let root = members.root();
+    members.add_module(root, "block", "mine.Block", NewModule::Leaf).unwrap();
+    for (names, expected) in
+        [(Autowrap::Declared, "mul = x * 2"), (Autowrap::Named(&["Block"]), "block = self.block(x)")]
+    {
+        let options = TraceOptions { members: Some((&members, root)), ..named(names) };
+        let printed = traced(net, &options, Vec::new()).unwrap();
+        assert!(printed.contains(expected), "{printed}");
+    }
     let entry = TraceOptions { entry: Some("g"), ..TraceOptions::default() };
     assert_eq!(traced(text, &entry, Vec::new()).unwrap().lines().count(), 4);
     let missing = TraceOptions { entry: Some("k"), ..TraceOptions::default() };
@@ -151,6 +162,21 @@ fn without_a_module_the_text_tells_what_members_are() {
     let unknown = "class Net(torch.nn.Module):\n    def forward(self, x):\n        if self.skip is None:\n            return x\n        return self.skip(x)\n";
     let (error, line, _) = refused(unknown);
     assert!(error.message.contains("`self.skip` is there is not known: give the module") && line == 3, "{error}");
+}
+
+#[test]
+fn devices_and_keywords_are_not_mixed_up() {
+    for (spelled, expected) in [
+        ("torch.device(index=1, type='cuda')", "device(type='cuda', index=1)"),
+        ("torch.device('cuda', 1)", "device(type='cuda', index=1)"),
+        ("torch.device('cpu', None)", "device(type='cpu')"),
+    ] {
+        let printed = trace(&format!("def f(x):\n    return x.to({spelled})\n")).unwrap();
+        assert!(printed.contains(&format!("x.to({expected})")), "{printed}");
+    }
+    // What would be another result is refused.
+    assert!(trace("def f(x):\n    return x * max([1, -3], key=abs)\n").is_err());
+    assert!(trace("def f(x):\n    return x.to(torch.device(index=1))\n").is_err());
 }
 
 #[test]

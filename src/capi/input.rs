@@ -134,6 +134,13 @@ pub(super) fn null(what: &str) -> Box<Failure> {
     Failure::new(FXIR_NULL_ARGUMENT, format!("`{what}` is NULL"))
 }
 
+/// A text of `length` bytes.
+pub(super) unsafe fn utf8<'a>(data: *const c_char, length: usize, what: &str) -> Outcome<&'a str> {
+    // SAFETY: passed on.
+    let bytes = unsafe { bytes(data.cast(), length, what) }?;
+    std::str::from_utf8(bytes).map_err(|_| not_utf8(what))
+}
+
 #[cold]
 pub(super) fn not_utf8(what: &str) -> Box<Failure> {
     Failure::new(FXIR_INVALID_UTF8, format!("`{what}` is not UTF-8"))

@@ -130,7 +130,7 @@ fn print(module: *const fxir_module, form: i32, options: ReadableOptions) -> Out
 ///
 /// Annotations become the metadata of nodes, `# File:` comments their `stack_trace`. Expressions in
 /// arguments become nodes of their own, named as torch.fx would name them: `relu(x + y)` is a text
-/// too.
+/// too. Names of torch's symbolic sizes (`s17`, `u0`) that nothing binds are symbolic ints.
 ///
 /// `members`, which may be NULL, is a module whose members the new one gets, copied with their
 /// tensors shared. What the text names beyond them becomes a leaf module of the type
@@ -149,8 +149,7 @@ pub unsafe extern "C" fn fxir_module_read_code(
 ) -> fxir_status {
     boundary::status(error, || {
         let out = Out::required(module, "module")?;
-        let bytes = input::bytes(text.cast(), length, "text")?;
-        let text = std::str::from_utf8(bytes).map_err(|_| input::not_utf8("text"))?;
+        let text = input::utf8(text, length, "text")?;
         out.set_handle(ModuleHandle::root_of(parse(text, members)?))
     })
 }
@@ -189,7 +188,7 @@ fn parse(text: &str, members: *const fxir_module) -> Outcome<ModuleTree> {
 /// Appends one statement of FX code to the graph, before its output: "y = torch.relu(x + 1)". Names in
 /// it are those of the graph's nodes. `node`, which may be NULL, gets the node that was made last.
 ///
-/// Statuses: FXIR_PARSE (as `fxir_module_read_code`; a name that no node has is one),
+/// Statuses: FXIR_PARSE (as `fxir_module_read_code`; a name that no node has is one, but for symbolic sizes),
 /// FXIR_INVALID_UTF8, FXIR_LIMIT. torch.fx: none.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_graph_append_code(

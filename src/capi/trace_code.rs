@@ -90,8 +90,7 @@ pub unsafe extern "C" fn fxir_trace_code(
 ) -> fxir_status {
     boundary::status(error, || {
         let out = Out::required(module, "module")?;
-        let bytes = input::bytes(text.cast(), length, "text")?;
-        let text = std::str::from_utf8(bytes).map_err(|_| input::not_utf8("text"))?;
+        let text = input::utf8(text, length, "text")?;
         let options = match options.is_null() {
             true => defaults(),
             false => input::options(options, "options")?,

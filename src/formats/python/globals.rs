@@ -1,5 +1,7 @@
 //! What is global in Python text: builtins, what imports bind, and the targets that functions have.
 
+use super::literal::parse_literal;
+use crate::ir::{Argument, Symbols};
 use ruff_python_ast::Stmt;
 use rustc_hash::FxHashMap;
 
@@ -56,6 +58,17 @@ pub(super) fn target(name: String) -> String {
         }
     }
     name
+}
+
+/// The value of a global that has one: `torch.float32`, `math.pi`.
+pub(super) fn constant(name: &str, symbols: &Symbols) -> Option<Argument> {
+    Some(match name {
+        "torch.inf" | "math.inf" => Argument::Float(f64::INFINITY),
+        "torch.nan" | "math.nan" => Argument::Float(f64::NAN),
+        "torch.pi" | "math.pi" => Argument::Float(std::f64::consts::PI),
+        "torch.e" | "math.e" => Argument::Float(std::f64::consts::E),
+        _ => parse_literal(name, symbols)?,
+    })
 }
 
 /// Whether a name is that of a function in Python's `builtins`.

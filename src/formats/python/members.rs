@@ -28,62 +28,61 @@ impl Members<'_, '_> {
     /// Adds what a graph names and its module does not have: what is called as leaf modules, what is
     /// read as tensors without bytes. When it fails, the module has the members that it had.
     pub(super) fn add(&self, tree: &mut ModuleTree, module: ModuleId, mentions: Vec<Mention>) -> Result<()> {
-        let missing: Vec<String> = mentions.iter().filter_map(|mention| missing(tree, module, &mention.path)).collect();
-        self.add_missing(tree, module, mentions).inspect_err(|_| {
-            for path in missing {
-                let _ = tree.delete(module, &path); // what was not added yet is not there
+        let mut added = Vec::new();
+        self.add_each(tree, module, mentions, &mut added).inspect_err(|_| {
+            for path in added.iter().rev() {
+                let _ = tree.delete(module, path); // the last one may not be there
             }
         })
     }
 
-    fn add_missing(&self, tree: &mut ModuleTree, module: ModuleId, mentions: Vec<Mention>) -> Result<()> {
+    fn add_each(
+        &self,
+        tree: &mut ModuleTree,
+        module: ModuleId,
+        mut mentions: Vec<Mention>,
+        added: &mut Vec<String>,
+    ) -> Result<()> {
+        // Modules first, as a tensor may lie in one that is called too; and outer ones before those in them.
+        mentions.sort_by_cached_key(|mention| match mention.is_called {
+            true => mention.path.matches('.').count(),
+            false => usize::MAX,
+        });
         let mut seen = FxHashSet::default();
-        // Modules first: a tensor may lie in one that is called too.
-        let (mut called, read): (Vec<Mention>, Vec<Mention>) =
-            mentions.into_iter().partition(|mention| mention.is_called);
-        // And outer ones before those in them.
-        called.sort_by_cached_key(|mention| mention.path.matches('.').count());
-        for mention in called {
-            if seen.insert(mention.path.clone()) && tree.resolve(module, &mention.path).is_none() {
-                let made = match self.known(&mention.path) {
-                    Some((from, Member::Module(known))) => from
-                        .copy_out(known, tree.symbols())
-                        .and_then(|fragment| tree.attach(module, &mention.path, fragment)),
-                    _ => tree.add_module(module, &mention.path, UNKNOWN_TYPE, NewModule::Leaf),
-                };
-                made.map_err(|error| self.source.located(error, mention.at))?;
+        for mention in &mentions {
+            if seen.insert(mention.path.as_str()) && tree.resolve(module, &mention.path).is_none() {
+                added.extend(missing(tree, module, &mention.path));
+                self.add_one(tree, module, mention).map_err(|error| self.source.located(error, mention.at))?;
             }
         }
-        for mention in read {
-            if !seen.insert(mention.path.clone()) || tree.resolve(module, &mention.path).is_some() {
-                continue;
+        Ok(())
+    }
+
+    fn add_one(&self, tree: &mut ModuleTree, module: ModuleId, mention: &Mention) -> Result<()> {
+        let path = &mention.path;
+        match self.known(path) {
+            Some((from, Member::Module(known))) => {
+                let fragment = from.copy_out(known, tree.symbols())?;
+                tree.attach(module, path, fragment)?;
             }
-            let copied = match self.known(&mention.path) {
-                Some((from, Member::Attribute(known))) => {
-                    let known = known.transfer(from.symbols(), tree.symbols())?;
-                    Some(tree.set_attribute(module, &mention.path, known))
-                }
-                Some((from, Member::Module(known))) => {
-                    let fragment = from.copy_out(known, tree.symbols())?;
-                    Some(tree.attach(module, &mention.path, fragment).map(|_| ()))
-                }
-                None => None,
-            };
-            if let Some(copied) = copied {
-                copied.map_err(|error| self.source.located(error, mention.at))?;
-                continue;
+            Some((from, Member::Attribute(known))) if !mention.is_called => {
+                tree.set_attribute(module, path, known.transfer(from.symbols(), tree.symbols())?)?;
             }
-            let value = tree.graph(module)?[mention.node].value().cloned();
-            let tensor = match value.as_deref() {
-                Some(Value::Tensor(meta)) => Tensor::without_bytes(meta.clone()).ok(),
-                _ => None,
-            };
-            let attribute = match tensor {
-                Some(tensor) => Attribute::Tensor(TensorKind::Constant, Arc::new(tensor)),
-                None => Attribute::Value(Argument::None),
-            };
-            tree.set_attribute(module, &mention.path, attribute)
-                .map_err(|error| self.source.located(error, mention.at))?;
+            _ if mention.is_called => {
+                tree.add_module(module, path, UNKNOWN_TYPE, NewModule::Leaf)?;
+            }
+            _ => {
+                let value = tree.graph(module)?[mention.node].value().cloned();
+                let tensor = match value.as_deref() {
+                    Some(Value::Tensor(meta)) => Tensor::without_bytes(meta.clone()).ok(),
+                    _ => None,
+                };
+                let attribute = match tensor {
+                    Some(tensor) => Attribute::Tensor(TensorKind::Constant, Arc::new(tensor)),
+                    None => Attribute::Value(Argument::None),
+                };
+                tree.set_attribute(module, path, attribute)?;
+            }
         }
         Ok(())
     }

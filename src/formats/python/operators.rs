@@ -99,9 +99,49 @@ pub(super) fn comparison_name(operator: CmpOp) -> Option<&'static str> {
     })
 }
 
+/// The operator whose function this is, under its own name or that of the method behind it: `or_`, `or`.
+pub(super) fn operator_of(name: &str) -> Option<Operator> {
+    const ALL: [Operator; 13] = [
+        Operator::Add,
+        Operator::Sub,
+        Operator::Mult,
+        Operator::MatMult,
+        Operator::Div,
+        Operator::Mod,
+        Operator::Pow,
+        Operator::LShift,
+        Operator::RShift,
+        Operator::BitOr,
+        Operator::BitXor,
+        Operator::BitAnd,
+        Operator::FloorDiv,
+    ];
+    ALL.into_iter().find(|&operator| operator_name(operator).trim_end_matches('_') == name.trim_end_matches('_'))
+}
+
+/// The comparison whose function this is.
+pub(super) fn comparison_of(name: &str) -> Option<CmpOp> {
+    const ALL: [CmpOp; 8] =
+        [CmpOp::Eq, CmpOp::NotEq, CmpOp::Lt, CmpOp::LtE, CmpOp::Gt, CmpOp::GtE, CmpOp::Is, CmpOp::IsNot];
+    ALL.into_iter().find(|&operator| comparison_name(operator) == Some(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn operators_are_found_by_their_functions() {
+        for (name, spelled) in &OPERATORS {
+            if let Infix(sign) = spelled {
+                let found = operator_of(name).map(|operator| operator.as_str());
+                assert_eq!(found.or(comparison_of(name).map(|operator| operator.as_str())), Some(*sign), "{name}");
+            }
+        }
+        assert_eq!(operator_of("or"), Some(Operator::BitOr));
+        assert_eq!(comparison_of("is_not"), Some(CmpOp::IsNot));
+        assert!(operator_of("iadd").is_none() && operator_of("neg").is_none() && comparison_of("in").is_none());
+    }
 
     #[test]
     fn every_operator_is_found() {

@@ -1,6 +1,7 @@
 //! Expressions: literals become arguments, operations become nodes.
 
 use super::function::Function;
+use crate::formats::python::globals;
 use crate::formats::python::literal::parse_literal;
 use crate::formats::python::members::Mention;
 use crate::formats::python::operators::{comparison_name, operator_name};
@@ -129,13 +130,8 @@ impl Function<'_, '_> {
 
     /// A global where a value has to stand.
     fn constant(&mut self, global: &str, part: &Expr) -> Result<Argument> {
-        match parse_literal(global, self.tree.symbols()) {
-            Some(literal) => Ok(literal),
-            None if global == "torch.inf" || global == "math.inf" => Ok(Argument::Float(f64::INFINITY)),
-            None if global == "torch.nan" || global == "math.nan" => Ok(Argument::Float(f64::NAN)),
-            None if global == "math.pi" || global == "torch.pi" => Ok(Argument::Float(std::f64::consts::PI)),
-            None => Err(self.wrong(part, format!("`{global}` is no value that a graph can hold"))),
-        }
+        let message = || format!("`{global}` is no value that a graph can hold");
+        globals::constant(global, self.tree.symbols()).ok_or_else(|| self.wrong(part, message()))
     }
 
     /// An argument: a literal, a variable, or an operation that gets a node of its own.

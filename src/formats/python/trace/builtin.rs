@@ -110,7 +110,7 @@ impl<'a> Interpreter<'a, '_> {
                 }
                 total
             }
-            ("min" | "max", [_, ..]) => self.extreme(name, args, range)?,
+            ("min" | "max", [_, ..]) if kwargs.is_empty() => self.extreme(name, args, range)?,
             ("any" | "all", [items]) => {
                 let mut is_true = name == "all";
                 for item in self.iterate(items, range)? {

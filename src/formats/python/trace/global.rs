@@ -6,9 +6,9 @@ use super::functions::recorded;
 use super::interpreter::Interpreter;
 use super::value::Value;
 use crate::formats::python::globals;
-use crate::formats::python::literal::parse_literal;
+use crate::formats::python::operators::{comparison_of, operator_of};
 use crate::ir::{Argument, Op, Result};
-use ruff_python_ast::{CmpOp, Operator, UnaryOp};
+use ruff_python_ast::{Operator, UnaryOp};
 use ruff_text_size::TextRange;
 
 impl<'a> Interpreter<'a, '_> {
@@ -84,37 +84,6 @@ impl<'a> Interpreter<'a, '_> {
         args: &[Value<'a>],
         range: TextRange,
     ) -> Result<Option<Value<'a>>> {
-        let binary = |name: &str| {
-            Some(match name {
-                "add" | "iadd" => Operator::Add,
-                "sub" | "isub" => Operator::Sub,
-                "mul" | "imul" => Operator::Mult,
-                "matmul" | "imatmul" => Operator::MatMult,
-                "truediv" | "itruediv" => Operator::Div,
-                "floordiv" | "ifloordiv" => Operator::FloorDiv,
-                "mod" | "imod" => Operator::Mod,
-                "pow" | "ipow" => Operator::Pow,
-                "lshift" | "ilshift" => Operator::LShift,
-                "rshift" | "irshift" => Operator::RShift,
-                "and_" | "iand" | "and" => Operator::BitAnd,
-                "or_" | "ior" | "or" => Operator::BitOr,
-                "xor" | "ixor" => Operator::BitXor,
-                _ => return None,
-            })
-        };
-        let comparison = |name: &str| {
-            Some(match name {
-                "lt" => CmpOp::Lt,
-                "le" => CmpOp::LtE,
-                "eq" => CmpOp::Eq,
-                "ne" => CmpOp::NotEq,
-                "gt" => CmpOp::Gt,
-                "ge" => CmpOp::GtE,
-                "is_" => CmpOp::Is,
-                "is_not" => CmpOp::IsNot,
-                _ => return None,
-            })
-        };
         let unary = |name: &str| {
             Some(match name {
                 "neg" => UnaryOp::USub,
@@ -129,13 +98,17 @@ impl<'a> Interpreter<'a, '_> {
                 Some(operator) => self.unary(operator, x.clone(), range).map(Some),
                 None => Ok(None),
             },
-            [x, y] => match (binary(name), comparison(name), name) {
-                (Some(operator), _, _) => self.binary(operator, x.clone(), y.clone(), range).map(Some),
-                (None, Some(operator), _) => self.compare(operator, x.clone(), y.clone(), range).map(Some),
-                (None, None, "getitem") => self.item(x.clone(), y.clone(), range).map(Some),
-                (None, None, "contains") => self.contains(x, y, range).map(|is_in| Some(Value::bool(is_in))),
-                _ => Ok(None),
-            },
+            [x, y] => {
+                // What works in place makes something new while torch traces: `iadd` is `add`.
+                let operator = operator_of(name).or_else(|| name.strip_prefix('i').and_then(operator_of));
+                match (operator, comparison_of(name), name) {
+                    (Some(operator), _, _) => self.binary(operator, x.clone(), y.clone(), range).map(Some),
+                    (None, Some(operator), _) => self.compare(operator, x.clone(), y.clone(), range).map(Some),
+                    (None, None, "getitem") => self.item(x.clone(), y.clone(), range).map(Some),
+                    (None, None, "contains") => self.contains(x, y, range).map(|is_in| Some(Value::bool(is_in))),
+                    _ => Ok(None),
+                }
+            }
             [x, y, z] if name == "setitem" => {
                 self.set_item(x.clone(), y.clone(), z.clone(), range)?;
                 Ok(Some(Value::NONE))
@@ -184,11 +157,17 @@ impl<'a> Interpreter<'a, '_> {
                 self.heap.tuple(sizes)
             }
             ("torch.device" | "device", _) if !args.iter().any(Value::is_traced) => {
+                let keyword =
+                    |names: &[&str]| kwargs.iter().find(|(key, _)| names.contains(&&**key)).map(|(_, value)| value);
+                let name = args.first().or_else(|| keyword(&["type", "device"]));
+                let index = args.get(1).or_else(|| keyword(&["index"]));
+                let index = index.filter(|index| !matches!(index, Value::Plain(Argument::None)));
                 let parts: Option<Vec<String>> =
-                    args.iter().chain(kwargs.iter().map(|(_, value)| value)).map(|value| self.text_of(value)).collect();
-                let name = parts.filter(|parts| !parts.is_empty()).map(|parts| parts.join(":"));
-                let name = name.ok_or_else(|| self.wrong(range, "a device without a name"))?;
-                Value::Plain(Argument::Device(self.symbols.intern(&name)))
+                    name.into_iter().chain(index).map(|value| self.text_of(value)).collect();
+                match (name, parts) {
+                    (Some(_), Some(parts)) => Value::Plain(Argument::Device(self.symbols.intern(&parts.join(":")))),
+                    _ => return Err(self.wrong(range, "a device is a name, and an index or none")),
+                }
             }
             ("torch.SymInt", [Value::Plain(Argument::Str(spelled))]) => Value::Plain(Argument::SymInt(*spelled)),
             ("torch.finfo" | "torch.iinfo", [dtype]) => {
@@ -208,18 +187,7 @@ impl<'a> Interpreter<'a, '_> {
 
     pub(super) fn global_argument(&mut self, name: &str, range: TextRange) -> Result<Argument> {
         let message = || format!("`{name}` is no value that a graph can hold");
-        self.global_constant(name).ok_or_else(|| self.wrong(range, message()))
-    }
-
-    /// A constant of torch or Python that has a name.
-    pub(super) fn global_constant(&self, name: &str) -> Option<Argument> {
-        Some(match name {
-            "torch.inf" | "math.inf" => Argument::Float(f64::INFINITY),
-            "torch.nan" | "math.nan" => Argument::Float(f64::NAN),
-            "torch.pi" | "math.pi" => Argument::Float(std::f64::consts::PI),
-            "torch.e" | "math.e" => Argument::Float(std::f64::consts::E),
-            _ => parse_literal(name, &self.symbols)?,
-        })
+        globals::constant(name, &self.symbols).ok_or_else(|| self.wrong(range, message()))
     }
 }
 

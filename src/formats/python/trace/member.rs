@@ -5,12 +5,11 @@ use super::interpreter::Interpreter;
 use super::value::{MemberValue, Value};
 use crate::ir::{Argument, Attribute, Dim, Member, ModuleId, ModuleTree, Op, Result, Tensor, TensorKind, TensorMeta};
 use ruff_text_size::TextRange;
-use rustc_hash::FxHashSet;
 use std::rc::Rc;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// What a tensor has that is called or read, and a module has not: it tells a member of which nothing
-/// is known to be a tensor.
+/// is known to be a tensor. Sorted.
 const TENSOR_ATTRIBUTES: [&str; 44] = [
     "T",
     "bool",
@@ -57,11 +56,6 @@ const TENSOR_ATTRIBUTES: [&str; 44] = [
     "unsqueeze",
     "view",
 ];
-
-fn is_tensor_attribute(name: &str) -> bool {
-    static NAMES: OnceLock<FxHashSet<&'static str>> = OnceLock::new();
-    NAMES.get_or_init(|| TENSOR_ATTRIBUTES.into_iter().collect()).contains(name)
-}
 
 /// What lies at a path of the module.
 enum Found {
@@ -150,7 +144,7 @@ impl<'a, 's> Interpreter<'a, 's> {
         if member.module.is_some() && !self.options.more_members {
             return Err(self.wrong(range, format!("the module has no member `{path}`")));
         }
-        if !member.path.is_empty() && is_tensor_attribute(name) {
+        if !member.path.is_empty() && TENSOR_ATTRIBUTES.binary_search(&name).is_ok() {
             let tensor = self.member_argument(member, range)?;
             let tensor = self.heap.value(&tensor);
             return self.attribute_of(&tensor, name, range);
@@ -349,4 +343,12 @@ fn first_parameter(tree: &ModuleTree, root: ModuleId, tensor: &Arc<Tensor>) -> O
         let above = tree.path(id, root).ok()?;
         Some(if above.is_empty() { name.to_owned() } else { format!("{above}.{name}") })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn tensor_attributes_are_sorted() {
+        assert!(super::TENSOR_ATTRIBUTES.is_sorted());
+    }
 }

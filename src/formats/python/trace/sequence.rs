@@ -4,6 +4,7 @@ use super::constant;
 use super::interpreter::Interpreter;
 use super::operator::range_length;
 use super::value::Value;
+use crate::formats::python::globals;
 use crate::formats::python::repr::str_text;
 use crate::ir::{Argument, Op, Result};
 use ruff_python_ast::{CmpOp, Operator};
@@ -246,14 +247,15 @@ impl<'a> Interpreter<'a, '_> {
                     true
                 }
                 (Value::Global(a), Value::Global(b)) => {
-                    let constants = (this.global_constant(a), this.global_constant(b));
+                    let constants = (globals::constant(a, &this.symbols), globals::constant(b, &this.symbols));
                     match constants {
                         (Some(a), Some(b)) => constant::equal(&a, &b, &this.symbols),
                         _ => a == b,
                     }
                 }
                 (Value::Global(name), Value::Plain(other)) | (Value::Plain(other), Value::Global(name)) => {
-                    this.global_constant(name).is_some_and(|constant| constant::equal(&constant, other, &this.symbols))
+                    globals::constant(name, &this.symbols)
+                        .is_some_and(|constant| constant::equal(&constant, other, &this.symbols))
                 }
                 _ => this.is_one(left, right, range)?,
             })
