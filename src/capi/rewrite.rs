@@ -10,8 +10,8 @@ use super::module_handle::{self, ModuleHandle};
 use super::status::*;
 use super::tree_cell::Planning;
 use crate::ir::{Error, ErrorKind, ModuleId, ModuleTree, Result};
-use crate::passes::subgraph_matcher::{match_pattern, Binding, MatchFilter, MatchOptions, ModuleMatching, Pattern};
-use crate::passes::subgraph_rewriter::Rewrite;
+use crate::passes::subgraph_matcher::{match_pattern, Binding, MatchCallbacks, MatchOptions, ModuleMatching, Pattern};
+use crate::passes::subgraph_rewriter::{Rewrite, RewriteCallbacks, Rule};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -111,6 +111,7 @@ unsafe fn read(options: *const fxir_match_options) -> Outcome<(MatchOptions, Fil
         remove_overlapping_matches: !input::flag(given.keep_overlapping_matches, "options.keep_overlapping_matches")?,
         ignore_literals: input::flag(given.ignore_literals, "options.ignore_literals")?,
         modules,
+        ..MatchOptions::default()
     };
     Ok((options, Filter { filter: given.filter, data: given.filter_data }))
 }
@@ -145,23 +146,41 @@ impl Filter {
     }
 }
 
+/// The caller's filter, as the passes ask it; its failure is kept as it was.
+struct Asking<'a> {
+    module: &'a ModuleHandle,
+    plan: &'a Planning<'a>,
+    nodes: &'a Arc<PatternNodes>,
+    filter: Filter,
+    failure: Option<Box<Failure>>,
+}
+
+impl MatchCallbacks for Asking<'_> {
+    fn filter(&mut self, _: usize, _: &ModuleTree, bindings: &[Binding]) -> Result<bool> {
+        self.filter.ask(self.module, self.plan, self.nodes, bindings).map_err(|found| {
+            self.failure = Some(found);
+            Error::new(ErrorKind::Callback(0), "a filter stopped the search")
+        })
+    }
+
+    fn has_filter(&self, _: usize) -> bool {
+        self.filter.filter.is_some()
+    }
+}
+
+impl RewriteCallbacks for Asking<'_> {}
+
 /// Runs a search whose filter is the caller's; its failure comes out as it was.
 fn search<T>(
     module: &ModuleHandle,
     plan: &Planning<'_>,
     nodes: &Arc<PatternNodes>,
     filter: Filter,
-    run: impl FnOnce(Option<&mut MatchFilter<'_>>) -> Result<T>,
+    run: impl FnOnce(&mut Asking<'_>) -> Result<T>,
 ) -> Outcome<T> {
-    let mut failure = None;
-    let mut ask = |_: &ModuleTree, bindings: &[Binding]| {
-        filter.ask(module, plan, nodes, bindings).map_err(|found| {
-            failure = Some(found);
-            Error::new(ErrorKind::Callback(0), "a filter stopped the search")
-        })
-    };
-    let result = run(filter.filter.is_some().then_some(&mut ask));
-    match failure {
+    let mut asking = Asking { module, plan, nodes, filter, failure: None };
+    let result = run(&mut asking);
+    match asking.failure {
         Some(failure) => Err(failure),
         None => Ok(result?),
     }
@@ -193,15 +212,15 @@ pub unsafe extern "C" fn fxir_match_pattern(
         let pattern_tree = pattern.snapshot()?;
         let prepared = Pattern::new(&pattern_tree, pattern.id())?;
         let nodes = PatternNodes::new(&prepared, options.match_output);
-        let find = |tree: &ModuleTree, filter: Option<&mut MatchFilter<'_>>| {
+        let find = |tree: &ModuleTree, callbacks: &mut dyn MatchCallbacks| {
             crate::ir::lint::lint(tree, module.id())?;
-            match_pattern(tree, module.id(), &prepared, &options, filter)
+            match_pattern(tree, module.id(), &prepared, &options, callbacks)
         };
         let found = if filter.filter.is_some() {
             let plan = module.lock_plan()?;
-            search(&module, &plan, &nodes, filter, |filter| find(&plan, filter))?
+            search(&module, &plan, &nodes, filter, |asking| find(&plan, asking))?
         } else {
-            find(&*module.snapshot()?, None)?
+            find(&*module.snapshot()?, &mut ())?
         };
         matches.set_handle(MatchesRecord::all(&nodes, module.symbols(), found))
     })
@@ -263,12 +282,12 @@ pub(super) unsafe fn replace(
     let prepared = Pattern::new(&pattern.0, pattern.1)?;
     let nodes = PatternNodes::new(&prepared, false);
     let plan = module.lock_plan()?;
-    let rewrite = search(&module, &plan, &nodes, filter, |filter| {
-        Rewrite::compute(&plan, module.id(), &prepared, (&*replacement.0, replacement.1), &options, filter)
-    })?;
+    let rule = Rule { options, replacement: Some((&*replacement.0, replacement.1)), ..Rule::new(&prepared) };
+    let rewrite =
+        search(&module, &plan, &nodes, filter, |asking| Rewrite::compute(&plan, module.id(), &[rule], asking))?;
     // Else a tree that holds both sides would be copied for the change.
     drop(prepared);
     drop((pattern, replacement));
-    let replaced = rewrite.apply(&mut *plan.write()?)?;
+    let replaced = rewrite.apply(&mut *plan.write()?)?.pop().unwrap_or_default();
     matches.set_handle(MatchesRecord::replaced(&nodes, module.symbols(), replaced))
 }

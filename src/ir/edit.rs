@@ -154,7 +154,11 @@ impl Graph {
             let message = format!("meta {key:?} of node {} would hold a node", self.name(node));
             return Err(Error::new(ErrorKind::InvalidArgument, message).at_node(node));
         }
-        let key = self.symbols.intern(key);
+        self.set_meta_symbol(node, self.symbols.intern(key), entry)
+    }
+
+    /// Sets an entry that is checked and in this graph's table.
+    pub(crate) fn set_meta_symbol(&mut self, node: NodeId, key: Symbol, entry: Argument) -> Result<()> {
         self.node_mut(node)?.extra_mut().meta.entries.insert(key, entry);
         Ok(())
     }

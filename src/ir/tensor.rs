@@ -213,6 +213,37 @@ impl Tensor {
         })
     }
 
+    /// Whether dtype, shape and elements are the same, bit by bit, whatever else is known of the two
+    /// and however they lie. Reads the bytes unless they are shared.
+    pub fn has_equal_elements(&self, other: &Tensor) -> bool {
+        self.dtype() == other.dtype() && self.meta.shape == other.meta.shape && self.has_equal_bytes(other)
+    }
+
+    /// Whether the two are one view of one storage.
+    pub fn is_same_view(&self, other: &Tensor) -> bool {
+        self.dtype() == other.dtype() && self.meta.shape == other.meta.shape && self.lies_where(other)
+    }
+
+    fn lies_where(&self, other: &Tensor) -> bool {
+        match (&self.bytes, &other.bytes) {
+            (Some(one), Some(two)) => {
+                Arc::ptr_eq(&one.storage, &two.storage) && one.offset == two.offset && one.strides == two.strides
+            }
+            _ => false,
+        }
+    }
+
+    fn has_equal_bytes(&self, other: &Tensor) -> bool {
+        match (&self.bytes, &other.bytes) {
+            (None, None) => true,
+            (Some(_), Some(_)) => {
+                self.lies_where(other)
+                    || self.runs().into_iter().flatten().flatten().eq(other.runs().into_iter().flatten().flatten())
+            }
+            _ => false,
+        }
+    }
+
     fn place(meta: TensorMeta, sizes: Sizes, strides: Sizes, storage: Arc<Storage>, offset: usize) -> Result<Tensor> {
         meta.check()?;
         let packed = nbytes(meta.dtype, &sizes)?;
@@ -263,19 +294,7 @@ impl fmt::Debug for Tensor {
 /// Same metadata and same element bytes, however they lie. Reads the bytes unless they are shared.
 impl PartialEq for Tensor {
     fn eq(&self, other: &Tensor) -> bool {
-        if self.meta != other.meta {
-            return false;
-        }
-        match (&self.bytes, &other.bytes) {
-            (None, None) => true,
-            (Some(one), Some(two)) => {
-                let same_place =
-                    Arc::ptr_eq(&one.storage, &two.storage) && one.offset == two.offset && one.strides == two.strides;
-                same_place
-                    || self.runs().into_iter().flatten().flatten().eq(other.runs().into_iter().flatten().flatten())
-            }
-            _ => false,
-        }
+        self.meta == other.meta && self.has_equal_bytes(other)
     }
 }
 

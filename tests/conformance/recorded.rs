@@ -132,6 +132,7 @@ fn options(case: &Json) -> MatchOptions {
         remove_overlapping_matches: flag("remove_overlapping_matches", true),
         ignore_literals: flag("ignore_literals", false),
         modules: ModuleMatching::Target,
+        ..MatchOptions::default()
     }
 }
 
@@ -185,7 +186,7 @@ fn matches(case: &Json) -> Outcome {
     let pattern_tree = module(text_of(case, "pattern"), &case["pattern_modules"])?;
     let options = options(case);
     let pattern = Pattern::new(&pattern_tree, pattern_tree.root()).map_err(|error| error.to_string())?;
-    let found = match_pattern(&tree, tree.root(), &pattern, &options, None).map_err(|error| error.to_string())?;
+    let found = match_pattern(&tree, tree.root(), &pattern, &options, &mut ()).map_err(|error| error.to_string())?;
     let bindings: Vec<Vec<Binding>> = found.iter().map(<[Binding]>::to_vec).collect();
     same_maps(case, &pattern, &tree, &bindings)?;
     let name = |index: &usize| pattern.graph().name(pattern.nodes()[*index]).to_owned();
@@ -220,7 +221,7 @@ fn replace(case: &Json) -> Outcome {
         (&pattern, pattern.root()),
         (&replacement, replacement.root()),
         &options,
-        None,
+        &mut (),
     );
     let replaced = match ours {
         Err(_) if !case["error"].is_null() => return Ok(()),

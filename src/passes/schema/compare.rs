@@ -3,7 +3,7 @@
 use super::bind::{Bound, BoundValue, Call};
 use super::choose::{Choice, Known};
 use super::table::Overloads;
-use super::{DefaultValue, Parameter, Schema};
+use super::{Parameter, Schema};
 use crate::ir::Argument;
 
 /// What two calls pass to one parameter.
@@ -12,9 +12,9 @@ pub enum Pair<'a, 'b> {
     /// Both name it.
     Both(&'a Argument, &'b Argument),
     /// The first names it, for the second the default holds.
-    First(&'a Argument, &'b DefaultValue<'b>),
+    First(&'a Argument, &'static Parameter<'static>),
     /// For the first the default holds, the second names it.
-    Second(&'a DefaultValue<'a>, &'b Argument),
+    Second(&'static Parameter<'static>, &'b Argument),
 }
 
 /// Walks through two calls of one callee, parameter by parameter, until `visit` says no. Calls of one
@@ -42,7 +42,8 @@ pub fn same_arguments<'a, 'b>(
     std::ptr::eq(*schema, *other) && same_bound(schema, first, a, second, b, &mut visit)
 }
 
-fn have_one_form(first: Call<'_>, second: Call<'_>) -> bool {
+/// Whether two calls pass as many arguments, and the same names.
+pub fn have_one_form(first: Call<'_>, second: Call<'_>) -> bool {
     let is_one_table = std::ptr::eq(first.symbols, second.symbols);
     first.args.len() == second.args.len()
         && first.kwargs.len() == second.kwargs.len()
@@ -66,12 +67,8 @@ fn same_bound<'a, 'b>(
     ) {
         (BoundValue::Absent, BoundValue::Absent) => true,
         (BoundValue::Given(a), BoundValue::Given(b)) => visit(Pair::Both(a, b)),
-        (BoundValue::Given(a), BoundValue::Absent) => {
-            parameter.default.as_ref().is_some_and(|default| visit(Pair::First(a, default)))
-        }
-        (BoundValue::Absent, BoundValue::Given(b)) => {
-            parameter.default.as_ref().is_some_and(|default| visit(Pair::Second(default, b)))
-        }
+        (BoundValue::Given(a), BoundValue::Absent) => parameter.default.is_some() && visit(Pair::First(a, parameter)),
+        (BoundValue::Absent, BoundValue::Given(b)) => parameter.default.is_some() && visit(Pair::Second(parameter, b)),
         (BoundValue::Items(a), BoundValue::Items(b)) => same_items(a, b, visit),
         (BoundValue::Items(a), BoundValue::Given(Argument::List(b) | Argument::Tuple(b))) => same_items(a, b, visit),
         (BoundValue::Given(Argument::List(a) | Argument::Tuple(a)), BoundValue::Items(b)) => same_items(a, b, visit),

@@ -15,7 +15,7 @@ mod types;
 
 pub use bind::{BindError, Bound, BoundValue, Call};
 pub use choose::{known_in, Choice, Known};
-pub use compare::{same_arguments, Pair};
+pub use compare::{have_one_form, same_arguments, Pair};
 pub use default_value::DefaultValue;
 pub use table::{of_function, of_method, of_module, of_operator, of_target, Overloads};
 

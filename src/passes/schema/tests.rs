@@ -265,8 +265,8 @@ fn compare(overloads: Option<Overloads>) {
         let second = Call { symbols: &other_symbols, args: b.0, kwargs: &kb };
         let mut visit = |pair: Pair<'_, '_>| match pair {
             Pair::Both(a, b) => a.same_literal(&symbols, b, &other_symbols, &mut |_, _| false),
-            Pair::First(a, default) => default.is(a, &symbols),
-            Pair::Second(default, b) => default.is(b, &other_symbols),
+            Pair::First(a, parameter) => parameter.is_default(a, &symbols),
+            Pair::Second(parameter, b) => parameter.is_default(b, &other_symbols),
         };
         let known = (|_: &Argument| Known::Tensor, |_: &Argument| Known::Tensor);
         let forth = same_arguments(overloads, first, second, known, &mut visit);

@@ -1,70 +1,90 @@
 //! One attempt to lay a pattern over a graph, with a trail to take it back.
 
+use super::callbacks::Ask;
+use super::levels::LevelSet;
+use super::members::AlikeMembers;
 use super::pattern::Pattern;
-use super::{MatchOptions, ModuleMatching};
-use crate::ir::{Argument, Attribute, Graph, Member, ModuleId, ModuleTree, NodeId, Op, Symbol};
-use rustc_hash::FxHashMap;
-use std::cell::RefCell;
+use super::plan::Plan;
+use super::MatchOptions;
+use crate::ir::{Argument, Graph, ModuleId, ModuleTree, NodeId, Op, Symbol};
+use crate::passes::schema::Overloads;
 
 /// What a pattern node is bound to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Bound<'a> {
     Node(NodeId),
     Argument(&'a Argument),
+    /// A default that the call left out: its place in [`Attempt::defaults`].
+    Default(u32),
+}
+
+/// What is known of the graph's nodes, by slot. All patterns of a search share it.
+#[derive(Default)]
+pub(super) struct Slots {
+    /// The pattern node bound to each, counted from 1.
+    pub(super) bound_by: Vec<u32>,
+    /// Which belong to a match that was taken; empty when matches may overlap.
+    pub(super) claimed: Vec<bool>,
+}
+
+/// The graph that is searched.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) tree: &'a ModuleTree,
+    pub(super) module: ModuleId,
+    pub(super) graph: &'a Graph,
 }
 
 pub(super) struct Attempt<'a> {
-    tree: &'a ModuleTree,
-    module: ModuleId,
-    graph: &'a Graph,
-    pattern: &'a Pattern<'a>,
-    options: &'a MatchOptions,
+    pub(super) place: Place<'a>,
+    pub(super) pattern: &'a Pattern<'a>,
+    pub(super) options: &'a MatchOptions,
+    pub(super) plan: Plan,
     /// The targets of the pattern's nodes in the graph's table; none for texts that are not in it.
     targets: Vec<Option<Symbol>>,
-    bound: Vec<Option<Bound<'a>>>,
-    /// For each slot of the graph the pattern node bound to it, counted from 1.
-    bound_by: Vec<u32>,
+    pub(super) slots: Slots,
+    pub(super) bound: Vec<Option<Bound<'a>>>,
+    pub(super) defaults: Vec<Argument>,
     trail: Vec<u32>,
     /// Pairs of nodes that are still to be compared: a work list, since patterns may be deep.
-    pairs: Vec<(usize, NodeId)>,
-    /// Whether the modules or attributes under two targets are alike, worked out once a pair.
-    alike: RefCell<FxHashMap<(usize, Symbol), bool>>,
+    pub(super) pairs: Vec<(usize, NodeId)>,
+    /// The levels but for which the last comparison might have gone well.
+    pub(super) blamed: LevelSet,
+    /// Whether something uses an interior node from within a list, so that it may come to belong to
+    /// the match by a placeholder that takes the list.
+    in_doubt: bool,
+    /// The signatures that pattern nodes are compared by, once somebody asked.
+    pub(super) overloads: Vec<Option<Option<Overloads>>>,
+    alike: AlikeMembers,
 }
 
 impl<'a> Attempt<'a> {
-    pub(super) fn new(
-        tree: &'a ModuleTree,
-        module: ModuleId,
-        graph: &'a Graph,
-        pattern: &'a Pattern<'a>,
-        options: &'a MatchOptions,
-    ) -> Self {
-        let target = |&node: &NodeId| graph.symbols().find(pattern.graph().target(node));
+    pub(super) fn new(place: Place<'a>, pattern: &'a Pattern<'a>, options: &'a MatchOptions) -> Self {
+        let target = |&node: &NodeId| place.graph.symbols().find(pattern.graph().target(node));
+        let plan = Plan::new(pattern, options.match_output);
         Attempt {
-            tree,
-            module,
-            graph,
+            place,
             pattern,
             options,
             targets: pattern.nodes().iter().map(target).collect(),
+            slots: Slots::default(),
             bound: vec![None; pattern.nodes().len()],
-            bound_by: vec![0; graph.slot_count()],
+            defaults: Vec::new(),
             trail: Vec::new(),
             pairs: Vec::new(),
-            alike: RefCell::default(),
+            blamed: LevelSet::new(plan.levels.len()),
+            in_doubt: false,
+            overloads: vec![None; pattern.nodes().len()],
+            alike: AlikeMembers::default(),
+            plan,
         }
     }
 
-    pub(super) fn options(&self) -> &'a MatchOptions {
-        self.options
-    }
-
-    pub(super) fn graph(&self) -> &'a Graph {
-        self.graph
-    }
-
-    pub(super) fn pattern(&self) -> &'a Pattern<'a> {
-        self.pattern
+    /// Nothing is bound any more.
+    pub(super) fn clear(&mut self) {
+        self.undo(0);
+        self.defaults.clear();
+        self.in_doubt = false;
     }
 
     /// How much is bound, for [`Attempt::undo`].
@@ -76,14 +96,18 @@ impl<'a> Attempt<'a> {
     pub(super) fn undo(&mut self, mark: usize) {
         for index in self.trail.drain(mark.min(self.trail.len())..) {
             if let Some(Bound::Node(node)) = self.bound[index as usize].take() {
-                self.bound_by[node.slot()] = 0;
+                self.slots.bound_by[node.slot()] = 0;
             }
         }
     }
 
-    /// What each pattern node is bound to.
-    pub(super) fn bound_nodes(&self) -> impl Iterator<Item = Option<Bound<'a>>> + '_ {
-        self.bound.iter().copied()
+    /// The argument that a placeholder is bound to, if it is no node.
+    pub(super) fn argument(&self, bound: Bound<'a>) -> Option<&Argument> {
+        match bound {
+            Bound::Node(_) => None,
+            Bound::Argument(argument) => Some(argument),
+            Bound::Default(at) => self.defaults.get(at as usize),
+        }
     }
 
     /// The graph's nodes that would go: all that are bound to neither a placeholder nor the output.
@@ -102,81 +126,73 @@ impl<'a> Attempt<'a> {
         }
     }
 
+    pub(super) fn bind(&mut self, index: usize, bound: Bound<'a>) {
+        self.bound[index] = Some(bound);
+        if let Bound::Node(node) = bound {
+            self.slots.bound_by[node.slot()] = index as u32 + 1;
+        }
+        self.trail.push(index as u32);
+    }
+
     /// Whether a node is bound to a pattern node that is no placeholder.
     pub(super) fn is_inside(&self, node: NodeId) -> bool {
-        match self.bound_by[node.slot()] {
+        match self.slots.bound_by[node.slot()] {
             0 => false,
             index => self.pattern.op(index as usize - 1) != Op::Placeholder,
         }
     }
 
-    /// Whether only nodes that the pattern returns are used outside.
-    pub(super) fn is_contained(&self) -> bool {
-        self.bound.iter().enumerate().all(|(index, bound)| match bound {
-            Some(Bound::Node(node)) if self.pattern.op(index) != Op::Placeholder => {
-                self.pattern.is_returning(index) || self.graph.users(*node).all(|user| self.is_inside(user))
-            }
-            _ => true,
-        })
+    pub(super) fn is_claimed(&self, node: NodeId) -> bool {
+        self.slots.claimed.get(node.slot()).is_some_and(|&claimed| claimed)
     }
 
-    /// The graph's nodes that may be an anchor behind the first, in order.
-    pub(super) fn candidates(&self, anchor: usize) -> Vec<NodeId> {
-        let Some((route, start)) = self.pattern.route(anchor).and_then(|route| Some((route, self.node(route.from)?)))
-        else {
-            return self.graph.nodes().filter(|&node| self.nodes_are_equal(anchor, node)).collect();
-        };
-        let mut at = vec![start];
-        for &step in &route.steps {
-            let users = at.iter().flat_map(|&node| self.graph.users(node));
-            at = users.filter(|&user| self.nodes_are_equal(step, user)).collect();
-            at.sort_unstable();
-            at.dedup();
-        }
-        at.sort_unstable_by(
-            |&a, &b| {
-                if self.graph.is_before(a, b) {
-                    std::cmp::Ordering::Less
-                } else {
-                    (a != b).cmp(&false)
-                }
-            },
-        );
-        at
+    /// Whether only nodes that the pattern returns are used outside. What is certain was seen when
+    /// the levels were bound.
+    pub(super) fn is_contained(&self) -> bool {
+        !self.in_doubt
+            || (0..self.bound.len()).filter(|&index| self.pattern.is_interior(index)).all(|index| {
+                self.node(index).is_none_or(|node| self.place.graph.users(node).all(|user| self.is_inside(user)))
+            })
     }
 
     /// Whether a node does what a pattern node does, arguments left aside.
-    pub(super) fn nodes_are_equal(&self, index: usize, node: NodeId) -> bool {
+    pub(super) fn nodes_are_equal(&mut self, index: usize, node: NodeId, ask: &mut Ask<'_>) -> bool {
         let wanted = self.pattern.op(index);
         if wanted == Op::Placeholder && !self.options.match_placeholder {
             return true;
         }
-        let found = &self.graph[node];
-        if wanted != found.op() {
-            return false;
-        }
-        match wanted {
-            Op::Placeholder | Op::Output => true,
-            Op::CallFunction | Op::CallMethod => self.targets[index] == Some(found.target()),
-            Op::CallModule | Op::GetAttr => {
-                let key = (index, found.target());
-                if let Some(&alike) = self.alike.borrow().get(&key) {
-                    return alike;
+        let found = &self.place.graph[node];
+        let equal = wanted == found.op()
+            && match wanted {
+                Op::Placeholder | Op::Output => true,
+                Op::CallFunction | Op::CallMethod => self.targets[index] == Some(found.target()),
+                Op::CallModule | Op::GetAttr => {
+                    let same_target = self.targets[index] == Some(found.target());
+                    self.alike.ask((self.pattern, index), (&self.place, found.target()), same_target, self.options)
                 }
-                let alike = self.members_are_alike(index, found.target());
-                self.alike.borrow_mut().insert(key, alike);
-                alike
-            }
+            };
+        match wanted {
+            Op::Output => equal,
+            _ if found.op() == Op::Output => false,
+            _ => ask.nodes(self.pattern.nodes()[index], node, equal),
         }
     }
 
-    /// Binds `index` to `node` and all above to what is above, or changes nothing.
-    pub(super) fn match_nodes(&mut self, index: usize, node: NodeId) -> bool {
+    /// Binds the anchor of a level to `node` and all above to what is above, or changes nothing and
+    /// says in `blamed` which levels before this one were in the way.
+    pub(super) fn match_level(&mut self, level: usize, node: NodeId, ask: &mut Ask<'_>) -> bool {
         let mark = self.mark();
+        self.blamed.clear();
         self.pairs.clear();
-        self.pairs.push((index, node));
+        self.pairs.push((self.plan.levels[level].anchor, node));
         while let Some((index, node)) = self.pairs.pop() {
-            if !self.match_pair(index, node) {
+            if !self.match_pair(index, node, ask) {
+                self.undo(mark);
+                return false;
+            }
+        }
+        for at in 0..self.plan.levels[level].completes.len() {
+            if !self.is_complete(self.plan.levels[level].completes[at]) {
                 self.undo(mark);
                 return false;
             }
@@ -184,118 +200,69 @@ impl<'a> Attempt<'a> {
         true
     }
 
-    fn match_pair(&mut self, index: usize, node: NodeId) -> bool {
+    pub(super) fn blame(&mut self, index: usize) {
+        self.blamed.insert(self.plan.level_of(index));
+    }
+
+    fn match_pair(&mut self, index: usize, node: NodeId, ask: &mut Ask<'_>) -> bool {
         if let Some(bound) = self.bound[index] {
+            self.blame(index);
             return matches!(bound, Bound::Node(other) if other == node);
         }
-        if self.bound_by[node.slot()] != 0 || !self.nodes_are_equal(index, node) {
+        if self.slots.bound_by[node.slot()] != 0 {
+            self.blame(self.slots.bound_by[node.slot()] as usize - 1);
             return false;
         }
-        self.bound[index] = Some(Bound::Node(node));
-        self.bound_by[node.slot()] = index as u32 + 1;
-        self.trail.push(index as u32);
-        let (pattern, graph) = (self.pattern.graph(), self.graph);
-        let (wanted, found) = (&pattern[self.pattern.nodes()[index]], &graph[node]);
-        if wanted.op() == Op::Placeholder {
+        if !self.nodes_are_equal(index, node, ask) {
+            return false;
+        }
+        let wanted = self.pattern.op(index);
+        if !matches!(wanted, Op::Placeholder | Op::Output) && self.is_claimed(node) {
+            return false;
+        }
+        if self.pattern.is_interior(index) && self.is_used_too_much(index, node) {
+            return false;
+        }
+        self.bind(index, Bound::Node(node));
+        wanted == Op::Placeholder || self.match_arguments(index, node, ask)
+    }
+
+    /// Whether something that can never belong to the match uses an interior node. Whatever takes it
+    /// as it is, not in a list, is bound to something that takes the pattern's node so.
+    fn is_used_too_much(&self, index: usize, node: NodeId) -> bool {
+        /// Users behind these are looked at when the match is complete.
+        const LOOKED_AT: usize = 16;
+        let (graph, most) = (self.place.graph, self.pattern.uses(index));
+        graph.user_count(node) > most
+            && graph.users(node).take(most + LOOKED_AT).filter(|&user| takes_as_it_is(graph, user, node)).count() > most
+    }
+
+    /// Everything that uses an interior node of the pattern is bound: so must be all that uses the
+    /// node which it is bound to, but what may still come by way of a list.
+    fn is_complete(&mut self, index: usize) -> bool {
+        let Some(node) = self.node(index) else { return true };
+        let graph = self.place.graph;
+        if graph.user_count(node) == self.pattern.uses(index) {
             return true;
         }
-        let same_form = wanted.args().len() == found.args().len()
-            && wanted.kwargs().len() == found.kwargs().len()
-            && wanted.kwargs().iter().zip(found.kwargs()).all(|((a, _), (b, _))| pattern.text(*a) == graph.text(*b));
-        same_form
-            && wanted.args().iter().zip(found.args()).all(|(a, b)| self.match_argument(a, b))
-            && wanted.kwargs().iter().zip(found.kwargs()).all(|((_, a), (_, b))| self.match_argument(a, b))
+        for user in graph.users(node) {
+            if self.is_inside(user) {
+                continue;
+            }
+            if takes_as_it_is(graph, user, node) {
+                let pattern = self.pattern;
+                self.blame(index);
+                pattern.graph().users(pattern.nodes()[index]).for_each(|user| self.blame(pattern.index(user)));
+                return false;
+            }
+            self.in_doubt = true;
+        }
+        true
     }
+}
 
-    /// Compares two arguments; pairs of nodes are put aside. Recursion is as deep as an argument.
-    fn match_argument(&mut self, wanted: &'a Argument, found: &'a Argument) -> bool {
-        match (wanted, found) {
-            (Argument::Node(wanted), Argument::Node(found)) => {
-                self.pairs.push((self.pattern.index(*wanted), *found));
-                true
-            }
-            (Argument::Node(wanted), found) => self.bind_argument(self.pattern.index(*wanted), found),
-            (_, Argument::Node(_)) => false,
-            (Argument::List(a) | Argument::Tuple(a), Argument::List(b) | Argument::Tuple(b)) => {
-                a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| self.match_argument(a, b))
-            }
-            (Argument::Dict(a), Argument::Dict(b)) => {
-                a.len() == b.len()
-                    && a.iter()
-                        .zip(b.iter())
-                        .all(|((key, a), (other, b))| self.same_literal(key, other) && self.match_argument(a, b))
-            }
-            (Argument::Slice(a), Argument::Slice(b)) => a.iter().zip(b.iter()).all(|(a, b)| self.match_argument(a, b)),
-            (wanted, found) => {
-                self.same_literal(wanted, found)
-                    || (self.options.ignore_literals && !wanted.holds_node() && !found.holds_node())
-            }
-        }
-    }
-
-    /// A placeholder may stand for anything, the same wherever it stands.
-    fn bind_argument(&mut self, index: usize, found: &'a Argument) -> bool {
-        if self.pattern.op(index) != Op::Placeholder || self.options.match_placeholder {
-            return false;
-        }
-        match self.bound[index] {
-            Some(Bound::Node(_)) => false,
-            Some(Bound::Argument(before)) => {
-                let symbols = self.graph.symbols();
-                before.same_literal(symbols, found, symbols, &mut |a, b| a == b)
-            }
-            None => {
-                self.bound[index] = Some(Bound::Argument(found));
-                self.trail.push(index as u32);
-                true
-            }
-        }
-    }
-
-    fn same_literal(&self, wanted: &Argument, found: &Argument) -> bool {
-        wanted.same_literal(self.pattern.graph().symbols(), found, self.graph.symbols(), &mut |_, _| false)
-    }
-
-    /// Whether what a call_module calls, or a get_attr reads, is of the same kind in both. A
-    /// target that leads nowhere is only like the same target.
-    fn members_are_alike(&self, index: usize, target: Symbol) -> bool {
-        let node = self.pattern.nodes()[index];
-        let same_target = self.targets[index] == Some(target);
-        let wanted = self.pattern.tree.resolve(self.pattern.module, self.pattern.graph().target(node));
-        let found = self.tree.resolve(self.module, self.graph.text(target));
-        match (wanted, found) {
-            (Some(Member::Module(wanted)), Some(Member::Module(found))) => match self.options.modules {
-                ModuleMatching::Target => same_target,
-                ModuleMatching::Type => self.modules_are_alike(wanted, found, same_target, false),
-                ModuleMatching::TypeAndSettings => self.modules_are_alike(wanted, found, same_target, true),
-            },
-            (Some(Member::Attribute(wanted)), Some(Member::Attribute(found))) => match (wanted, found) {
-                (Attribute::Tensor(..), Attribute::Tensor(..)) => true,
-                (Attribute::Value(wanted), Attribute::Value(found)) => self.same_literal(wanted, found),
-                _ => false,
-            },
-            _ => same_target,
-        }
-    }
-
-    fn modules_are_alike(&self, wanted: ModuleId, found: ModuleId, same_target: bool, settings: bool) -> bool {
-        let (Ok(wanted), Ok(found)) = (self.pattern.tree.get(wanted), self.tree.get(found)) else { return false };
-        let (from, to) = (self.pattern.tree.symbols(), self.tree.symbols());
-        if from.text(wanted.type_name()) != to.text(found.type_name()) {
-            return false;
-        }
-        // All graph modules have one type; they are alike when one is a copy of the other.
-        if wanted.graph().is_some() || found.graph().is_some() {
-            return wanted.origin() == found.origin() || same_target;
-        }
-        let values = |attributes: &'a crate::ir::module::Members<Attribute>| {
-            attributes.iter().filter_map(|(name, attribute)| Some((*name, attribute.value()?)))
-        };
-        !settings
-            || (values(wanted.attributes()).count() == values(found.attributes()).count()
-                && values(wanted.attributes()).all(|(name, value)| {
-                    let other = to.find(from.text(name)).and_then(|name| found.attributes().get(&name));
-                    other.and_then(Attribute::value).is_some_and(|other| self.same_literal(value, other))
-                }))
-    }
+fn takes_as_it_is(graph: &Graph, user: NodeId, node: NodeId) -> bool {
+    let is_it = |argument: &Argument| matches!(argument, Argument::Node(other) if *other == node);
+    let user = &graph[user];
+    user.args().iter().any(is_it) || user.kwargs().iter().any(|(_, argument)| is_it(argument))
 }

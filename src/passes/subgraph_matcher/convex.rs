@@ -8,10 +8,10 @@ use rustc_hash::FxHashSet;
 /// behind the last node of the match can lead back into it.
 pub(super) fn is_convex(attempt: &Attempt<'_>) -> bool {
     // All nodes of a match lie above its anchors: with one way out there is no way back.
-    if attempt.pattern().returning().len() < 2 {
+    if attempt.pattern.returning().len() < 2 {
         return true;
     }
-    let graph = attempt.graph();
+    let graph = attempt.place.graph;
     let later = |a: NodeId, b: NodeId| if graph.is_before(a, b) { b } else { a };
     let Some(last) = attempt.compute_nodes().reduce(later) else { return true };
     let mut seen = FxHashSet::default();

@@ -1,7 +1,7 @@
 //! A pattern, checked once and prepared for search.
 
 use crate::ir::lint::lint_graph;
-use crate::ir::{Error, ErrorKind, Graph, ModuleId, ModuleTree, NodeId, Op, Result};
+use crate::ir::{Argument, Error, ErrorKind, Graph, ModuleId, ModuleTree, NodeId, Op, Result};
 
 /// A graph that is looked for in others.
 #[derive(Debug)]
@@ -15,15 +15,9 @@ pub struct Pattern<'a> {
     returning: Vec<usize>,
     is_returning: Vec<bool>,
     anchors: Vec<usize>,
-    /// For each anchor but the first, how to get to it from what the anchors before it bind.
-    routes: Vec<Option<Route>>,
-}
-
-/// From a pattern node that is bound down to an anchor, user by user.
-#[derive(Debug)]
-pub(super) struct Route {
-    pub(super) from: usize,
-    pub(super) steps: Vec<usize>,
+    names: Vec<(&'a str, usize)>,
+    /// How many nodes of the pattern use each, the output left aside.
+    uses: Vec<usize>,
 }
 
 impl<'a> Pattern<'a> {
@@ -31,38 +25,66 @@ impl<'a> Pattern<'a> {
     /// node: a pattern without output, a node that nothing uses, a placeholder that is only
     /// returned (anything would meet it); and what lint refuses.
     pub fn new(tree: &'a ModuleTree, module: ModuleId) -> Result<Self> {
+        Pattern::prepare(tree, module, false)
+    }
+
+    /// The same for a pattern whose output ends in a dict from names to nodes: the dict is no
+    /// output, but says what nodes are called. Also refused: an output without such a dict. torch:
+    /// `SubgraphMatcherWithNameNodeMap`.
+    pub fn with_name_node_map(tree: &'a ModuleTree, module: ModuleId) -> Result<Self> {
+        Pattern::prepare(tree, module, true)
+    }
+
+    fn prepare(tree: &'a ModuleTree, module: ModuleId, has_map: bool) -> Result<Self> {
         let graph = tree.graph(module)?;
         lint_graph(graph).map_err(|mut error| {
             error.message = format!("in the pattern: {}", error.message);
             error
         })?;
-        let refuse = |node: NodeId, what: &str| {
-            let message = format!("pattern node {} ({}) {what}", graph.name(node), graph[node].op().name());
-            Err(Error::new(ErrorKind::InvalidArgument, message).at_node(node))
-        };
         let Some(output) = graph.output_node() else {
             return Err(Error::new(ErrorKind::InvalidArgument, "the pattern has no output"));
         };
         let nodes: Vec<NodeId> = graph.nodes().collect();
         let mut index_of = vec![usize::MAX; graph.slot_count()];
-        for (index, &node) in nodes.iter().enumerate() {
-            index_of[node.slot()] = index;
-            if node != output && graph.user_count(node) == 0 {
-                return refuse(node, "is used by nothing");
-            }
-            if graph[node].op() == Op::Placeholder && graph.users(node).all(|user| user == output) {
-                return refuse(node, "is only returned");
-            }
-        }
+        nodes.iter().enumerate().for_each(|(index, node)| index_of[node.slot()] = index);
         let index = |node: NodeId| index_of[node.slot()];
-        let returning: Vec<usize> = graph.input_nodes(output).map(index).collect();
+        let (returning, names) = match has_map {
+            false => (graph.input_nodes(output).map(index).collect(), Vec::new()),
+            true => split_name_node_map(graph, output, index)?,
+        };
         let mut is_returning = vec![false; nodes.len()];
-        returning.iter().for_each(|&index| is_returning[index] = true);
-        let anchors: Vec<usize> =
-            returning.iter().copied().filter(|&index| graph.user_count(nodes[index]) == 1).collect();
-        let placeholders = graph.placeholders().map(index).collect();
-        let routes = routes(graph, &nodes, &index_of, &anchors);
-        Ok(Pattern { tree, module, graph, nodes, index_of, placeholders, returning, is_returning, anchors, routes })
+        returning.iter().for_each(|&index: &usize| is_returning[index] = true);
+        let uses: Vec<usize> =
+            nodes.iter().map(|&node| graph.users(node).filter(|&user| user != output).count()).collect();
+        let pattern = Pattern {
+            tree,
+            module,
+            graph,
+            index_of,
+            placeholders: (0..nodes.len()).filter(|&index| graph[nodes[index]].op() == Op::Placeholder).collect(),
+            anchors: returning.iter().copied().filter(|&index| uses[index] == 0).collect(),
+            nodes,
+            returning,
+            is_returning,
+            names,
+            uses,
+        };
+        pattern.check_uses()?;
+        Ok(pattern)
+    }
+
+    fn check_uses(&self) -> Result<()> {
+        for index in (0..self.nodes.len()).filter(|&index| self.uses[index] == 0 && self.op(index) != Op::Output) {
+            let what = match (self.is_returning[index], self.op(index)) {
+                (false, _) => "is used by nothing",
+                (true, Op::Placeholder) => "is only returned",
+                (true, _) => continue,
+            };
+            let node = self.nodes[index];
+            let message = format!("pattern node {} ({}) {what}", self.graph.name(node), self.op(index).name());
+            return Err(Error::new(ErrorKind::InvalidArgument, message).at_node(node));
+        }
+        Ok(())
     }
 
     /// The pattern's graph.
@@ -95,6 +117,11 @@ impl<'a> Pattern<'a> {
         &self.returning
     }
 
+    /// What its output calls nodes, and where they stand; empty without a name-node map.
+    pub fn names(&self) -> &[(&'a str, usize)] {
+        &self.names
+    }
+
     /// Where the nodes stand at which a search begins: those that only the output uses, or the
     /// output itself.
     pub fn anchors(&self, match_output: bool) -> Vec<usize> {
@@ -109,53 +136,55 @@ impl<'a> Pattern<'a> {
         self.is_returning[index]
     }
 
+    /// How many nodes of the pattern use one, the output left aside.
+    pub(super) fn uses(&self, index: usize) -> usize {
+        self.uses[index]
+    }
+
+    /// Whether whatever uses a node's counterpart must belong to the match too.
+    pub(super) fn is_interior(&self, index: usize) -> bool {
+        !self.is_returning[index] && !matches!(self.op(index), Op::Placeholder | Op::Output)
+    }
+
     pub(super) fn op(&self, index: usize) -> Op {
         self.graph[self.nodes[index]].op()
     }
 
-    pub(super) fn route(&self, anchor: usize) -> Option<&Route> {
-        let position = self.anchors.iter().position(|&other| other == anchor)?;
-        self.routes[position].as_ref()
+    /// Where what a node uses stands; of a name-node map nothing.
+    pub(super) fn inputs(&self, index: usize) -> Box<dyn Iterator<Item = usize> + '_> {
+        match self.op(index) {
+            Op::Output => Box::new(self.returning.iter().copied()),
+            _ => Box::new(self.graph.input_nodes(self.nodes[index]).map(|input| self.index(input))),
+        }
     }
 }
 
-/// For each anchor: the shortest way down to it from a node, no placeholder, that lies above an
-/// earlier anchor. Without one, the anchor's candidates are looked for in the whole graph.
-fn routes(graph: &Graph, nodes: &[NodeId], index_of: &[usize], anchors: &[usize]) -> Vec<Option<Route>> {
-    let mut bound = vec![false; nodes.len()];
-    let mut routes = Vec::with_capacity(anchors.len());
-    for &anchor in anchors {
-        // Breadth first upwards; `below` is the step back down.
-        let mut below = vec![usize::MAX; nodes.len()];
-        let mut queue = std::collections::VecDeque::from([anchor]);
-        let mut seen = vec![anchor];
-        below[anchor] = anchor;
-        let mut meeting = None;
-        while let Some(at) = queue.pop_front() {
-            if bound[at] && meeting.is_none() && graph[nodes[at]].op() != Op::Placeholder {
-                meeting = Some(at);
-            }
-            for input in graph.input_nodes(nodes[at]) {
-                let input = index_of[input.slot()];
-                if below[input] == usize::MAX {
-                    below[input] = at;
-                    seen.push(input);
-                    if !bound[input] || meeting.is_none() {
-                        queue.push_back(input);
-                    }
-                }
-            }
+type Split<'a> = (Vec<usize>, Vec<(&'a str, usize)>);
+
+/// What an output returns beside its name-node map, and the map.
+fn split_name_node_map(graph: &Graph, output: NodeId, index: impl Fn(NodeId) -> usize) -> Result<Split<'_>> {
+    let refuse = |what: &str| Err(Error::new(ErrorKind::InvalidArgument, what).at_node(output));
+    let Some(Argument::List(items) | Argument::Tuple(items)) = graph[output].args().first() else {
+        return refuse("the pattern's output does not end in a dict from names to nodes");
+    };
+    let Some((Argument::Dict(entries), returned)) = items.split_last() else {
+        return refuse("the pattern's output does not end in a dict from names to nodes");
+    };
+    let mut names: Vec<(&str, usize)> = Vec::new();
+    for entry in entries {
+        match entry {
+            (Argument::Str(name), Argument::Node(node)) => names.push((graph.text(*name), index(*node))),
+            _ => return refuse("the dict at the end of the pattern's output is not one from names to nodes"),
         }
-        routes.push(meeting.map(|from| {
-            let mut steps = Vec::new();
-            let mut at = from;
-            while at != anchor {
-                at = below[at];
-                steps.push(at);
-            }
-            Route { from, steps }
-        }));
-        seen.into_iter().for_each(|index| bound[index] = true);
     }
-    routes
+    let mut returning: Vec<usize> = Vec::new();
+    let mut seen = rustc_hash::FxHashSet::default();
+    returned.iter().for_each(|argument| {
+        argument.for_each_node(&mut |node| {
+            if seen.insert(node) {
+                returning.push(index(node));
+            }
+        });
+    });
+    Ok((returning, names))
 }

@@ -1,20 +1,25 @@
 //! Two matches with several outputs can each be replaced, and both together close a cycle: each
 //! feeds the other. Then the later one stays as it is.
 
+use super::rewrite::PatternShape;
 use crate::ir::{Graph, NodeId};
-use crate::passes::subgraph_matcher::{Binding, Matches, Pattern};
+use crate::passes::subgraph_matcher::FoundByRules;
 
 /// Keeps the first matches that fit together.
-pub(super) fn drop_matches_that_close_a_cycle(graph: &Graph, pattern: &Pattern<'_>, matches: &mut Matches) {
-    let compute: Vec<usize> = pattern.compute_nodes().collect();
-    let nodes_of: Vec<Vec<NodeId>> = matches
+pub(super) fn drop_matches_that_close_a_cycle(graph: &Graph, shapes: &[PatternShape], found: &mut FoundByRules) {
+    let has_several_outputs = |rule: &u32| shapes[*rule as usize].has_several_outputs;
+    if !found.order.iter().any(has_several_outputs) {
+        return;
+    }
+    let mut next = vec![0; shapes.len()];
+    let nodes_of: Vec<Vec<NodeId>> = found
+        .order
         .iter()
-        .map(|bindings| {
-            let node = |&index: &usize| match bindings[index] {
-                Binding::Node { node, .. } => Some(node),
-                _ => None,
-            };
-            compute.iter().filter_map(node).collect()
+        .map(|&rule| {
+            let rule = rule as usize;
+            let bindings = found.matches[rule].get(next[rule]).unwrap_or_default();
+            next[rule] += 1;
+            shapes[rule].compute.iter().filter_map(|&index| bindings.get(index)?.node()).collect()
         })
         .collect();
     let mut keep = vec![true; nodes_of.len()];
@@ -33,7 +38,9 @@ pub(super) fn drop_matches_that_close_a_cycle(graph: &Graph, pattern: &Pattern<'
         keep[fails - 1] = false;
         settled = fails;
     }
-    matches.retain(&keep);
+    if settled > 0 {
+        found.retain(&keep);
+    }
 }
 
 /// Whether the graph is free of cycles when each of the first `count` matches is one node.

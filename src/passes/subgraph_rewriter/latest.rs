@@ -36,6 +36,11 @@ impl Latest {
         Some(argument.clone())
     }
 
+    /// Each node that is gone, and what took its place, perhaps gone in turn.
+    pub(super) fn into_pairs(self) -> Vec<(NodeId, Argument)> {
+        self.replaced
+    }
+
     pub(super) fn contains(&self, node: NodeId) -> bool {
         self.step(node).is_some()
     }

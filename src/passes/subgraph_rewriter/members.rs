@@ -1,14 +1,35 @@
-//! The members that a replacement's nodes name and the module does not have.
+//! The members that replacements' nodes name and the module does not have.
 
 use crate::ir::tree::Fragment;
-use crate::ir::{Attribute, Error, ErrorKind, Member, ModuleId, ModuleTree, Op, Result};
-use rustc_hash::FxHashSet;
+use crate::ir::{Attribute, Error, ErrorKind, Member, ModuleId, ModuleTree, NodeId, Op, Result, Symbol, Tensor};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 
-/// A copy of a member of the replacement, to be added.
+/// What becomes of a member of a replacement when the module has another of its name. A member that
+/// is the same is never added twice: a copy of one module, or a tensor in the same place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemberConflict {
+    /// The module's own is used, as in torch.fx.
+    #[default]
+    Keep,
+    /// The replacement's gets a name that is free.
+    Rename,
+    /// The rewrite is refused: [`ErrorKind::AlreadyExists`].
+    Refuse,
+}
+
+/// Copies of members of replacements, to be added.
+#[derive(Debug, Default)]
+pub(super) struct NewMembers {
+    members: Vec<NewMember>,
+    at: FxHashMap<String, usize>,
+}
+
 #[derive(Debug)]
-pub(super) struct NewMember {
+struct NewMember {
     path: String,
     what: What,
+    identity: Identity,
 }
 
 #[derive(Debug)]
@@ -17,62 +38,230 @@ enum What {
     Attribute(Attribute),
 }
 
-/// A member that exists wins; one that only the replacement has is copied; one that exists
-/// nowhere is [`ErrorKind::NotFound`], and names the node.
-pub(super) fn missing_members(
-    tree: &ModuleTree,
-    module: ModuleId,
-    replacement: (&ModuleTree, ModuleId),
-) -> Result<Vec<NewMember>> {
-    let graph = replacement.0.graph(replacement.1)?;
-    let mut missing = Vec::new();
-    let mut seen = FxHashSet::default();
-    for node in graph.nodes() {
-        let found = &graph[node];
-        if !matches!(found.op(), Op::CallModule | Op::GetAttr) || !seen.insert((found.op(), found.target())) {
-            continue;
+/// What tells a member from another of its name.
+#[derive(Clone, Debug)]
+enum Identity {
+    /// A module, by its origin.
+    Module(u64),
+    Tensor(Arc<Tensor>),
+    Setting,
+}
+
+impl Identity {
+    fn of(tree: &ModuleTree, member: Member<'_>) -> Identity {
+        match member {
+            Member::Module(module) => tree.get(module).map_or(Identity::Setting, |it| Identity::Module(it.origin())),
+            Member::Attribute(Attribute::Tensor(_, tensor)) => Identity::Tensor(tensor.clone()),
+            Member::Attribute(Attribute::Value(_)) => Identity::Setting,
         }
-        let (op, path) = (found.op(), graph.text(found.target()));
-        let refuse = |kind, what: &str| {
-            let message = format!("replacement node {} ({} {path}): {what}", graph.name(node), op.name());
-            Err(Error::new(kind, message).at_node(node))
-        };
-        match tree.resolve(module, path) {
-            Some(Member::Attribute(_)) if op == Op::CallModule => {
-                return refuse(ErrorKind::AlreadyExists, "the module has an attribute of that name");
+    }
+
+    fn is(&self, other: &Identity) -> bool {
+        match (self, other) {
+            (Identity::Module(a), Identity::Module(b)) => a == b,
+            (Identity::Tensor(a), Identity::Tensor(b)) => Arc::ptr_eq(a, b) || a.is_same_view(b),
+            _ => false,
+        }
+    }
+}
+
+/// What a node of a replacement names.
+struct Named<'a> {
+    op: Op,
+    path: &'a str,
+    node: NodeId,
+    name: &'a str,
+}
+
+impl NewMembers {
+    /// Refuses what [`NewMembers::plan`] would for the module as it is.
+    pub(super) fn check(
+        tree: &ModuleTree,
+        module: ModuleId,
+        replacement: (&ModuleTree, ModuleId),
+        conflict: MemberConflict,
+    ) -> Result<()> {
+        for named in all_named(replacement)? {
+            let source = source(&named, replacement)?;
+            match tree.resolve(module, named.path) {
+                Some(there) => {
+                    decide(&named, is_module(there), Identity::of(tree, there), replacement, source, conflict)?;
+                }
+                None if source.is_none() => return Err(missing(&named)),
+                None => {}
             }
-            Some(_) => continue,
-            None => {}
         }
-        let (what, depth) = match replacement.0.resolve(replacement.1, path) {
-            Some(Member::Module(source)) => {
-                let fragment = replacement.0.copy_out(source, tree.symbols())?;
+        Ok(())
+    }
+
+    /// Plans to add what the module does not have; tells the targets that are called otherwise then.
+    pub(super) fn plan(
+        &mut self,
+        tree: &ModuleTree,
+        module: ModuleId,
+        replacement: (&ModuleTree, ModuleId),
+        conflict: MemberConflict,
+    ) -> Result<FxHashMap<Symbol, Symbol>> {
+        let mut renamed = FxHashMap::default();
+        for named in all_named(replacement)? {
+            let source = source(&named, replacement)?;
+            let there = match (tree.resolve(module, named.path), self.at.get(named.path)) {
+                (Some(there), _) => Some((is_module(there), Identity::of(tree, there))),
+                (None, Some(&at)) => {
+                    let planned = &self.members[at];
+                    Some((matches!(planned.what, What::Module(_)), planned.identity.clone()))
+                }
+                (None, None) => None,
+            };
+            let path = match there {
+                Some((is_module, there)) => {
+                    if !decide(&named, is_module, there, replacement, source, conflict)? {
+                        continue;
+                    }
+                    let Some(member) = source else { continue };
+                    match self.find_renamed(named.path, &Identity::of(replacement.0, member)) {
+                        Some(path) => {
+                            let symbols = tree.symbols();
+                            renamed.insert(symbols.intern(named.path), symbols.intern(&path));
+                            continue;
+                        }
+                        None => self.free_path(tree, module, named.path),
+                    }
+                }
+                None => named.path.to_owned(),
+            };
+            let Some(member) = source else { return Err(missing(&named)) };
+            self.add_planned(tree, module, &named, path, (replacement.0, member), &mut renamed)?;
+        }
+        Ok(renamed)
+    }
+
+    fn add_planned(
+        &mut self,
+        tree: &ModuleTree,
+        module: ModuleId,
+        named: &Named<'_>,
+        path: String,
+        (from, member): (&ModuleTree, Member<'_>),
+        renamed: &mut FxHashMap<Symbol, Symbol>,
+    ) -> Result<()> {
+        let (what, depth) = match member {
+            Member::Module(source) => {
+                let fragment = from.copy_out(source, tree.symbols())?;
                 let depth = fragment.depth();
                 (What::Module(fragment), depth)
             }
-            Some(Member::Attribute(_)) if op == Op::CallModule => {
-                return refuse(ErrorKind::InvalidArgument, "its target is an attribute, not a module");
-            }
-            Some(Member::Attribute(attribute)) => {
-                (What::Attribute(attribute.transfer(replacement.0.symbols(), tree.symbols())?), 0)
-            }
-            None => return refuse(ErrorKind::NotFound, "its target is in neither the module nor the replacement"),
+            Member::Attribute(attribute) => (What::Attribute(attribute.transfer(from.symbols(), tree.symbols())?), 0),
         };
-        tree.check_way(module, path, depth)?;
-        missing.push(NewMember { path: path.to_string(), what });
+        tree.check_way(module, &path, depth)?;
+        self.check_way(&path, named)?;
+        if path != named.path {
+            renamed.insert(tree.symbols().intern(named.path), tree.symbols().intern(&path));
+        }
+        self.at.insert(path.clone(), self.members.len());
+        self.members.push(NewMember { path, what, identity: Identity::of(from, member) });
+        Ok(())
     }
-    Ok(missing)
+
+    /// Whether nothing that is planned is in the way: an attribute where a module has to be.
+    fn check_way(&self, path: &str, named: &Named<'_>) -> Result<()> {
+        let mut end = 0;
+        while let Some(dot) = path.get(end..).and_then(|rest| rest.find('.')) {
+            end += dot;
+            if self.at.get(&path[..end]).is_some_and(|&at| matches!(self.members[at].what, What::Attribute(_))) {
+                let what = format!("another replacement brings an attribute {}", &path[..end]);
+                return Err(refuse(named, ErrorKind::AlreadyExists, &what));
+            }
+            end += 1;
+        }
+        Ok(())
+    }
+
+    /// Where this very member was planned under another name.
+    fn find_renamed(&self, path: &str, identity: &Identity) -> Option<String> {
+        let of_this_name = |other: &str| {
+            let rest = other.strip_prefix(path).and_then(|rest| rest.strip_prefix('_'));
+            rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        let found = self.members.iter().find(|member| member.identity.is(identity) && of_this_name(&member.path));
+        found.map(|member| member.path.clone())
+    }
+
+    fn free_path(&self, tree: &ModuleTree, module: ModuleId, path: &str) -> String {
+        let free = |path: &String| tree.resolve(module, path).is_none() && !self.at.contains_key(path);
+        // There are fewer members than numbers.
+        (1u64..).map(|number| format!("{path}_{number}")).find(free).unwrap_or_default()
+    }
+
+    /// Adds what was planned.
+    pub(super) fn add(self, tree: &mut ModuleTree, module: ModuleId) -> Result<()> {
+        for member in self.members {
+            // Another member of the replacement may have brought this one along.
+            if tree.resolve(module, &member.path).is_some() {
+                continue;
+            }
+            match member.what {
+                What::Module(fragment) => {
+                    tree.attach(module, &member.path, fragment)?;
+                }
+                What::Attribute(attribute) => tree.set_attribute(module, &member.path, attribute)?,
+            }
+        }
+        Ok(())
+    }
 }
 
-impl NewMember {
-    pub(super) fn add(self, tree: &mut ModuleTree, module: ModuleId) -> Result<()> {
-        // Another member of the replacement may have brought this one along.
-        if tree.resolve(module, &self.path).is_some() {
-            return Ok(());
+/// What a replacement's nodes name, each once.
+fn all_named((tree, module): (&ModuleTree, ModuleId)) -> Result<Vec<Named<'_>>> {
+    let graph = tree.graph(module)?;
+    let mut seen = FxHashSet::default();
+    let named = graph.nodes().filter(|&node| matches!(graph[node].op(), Op::CallModule | Op::GetAttr));
+    let named = named.filter(|&node| seen.insert((graph[node].op(), graph[node].target())));
+    let make = |node| Named { op: graph[node].op(), path: graph.target(node), node, name: graph.name(node) };
+    Ok(named.map(make).collect())
+}
+
+/// What a node names in the replacement itself.
+fn source<'a>(named: &Named<'_>, (tree, module): (&'a ModuleTree, ModuleId)) -> Result<Option<Member<'a>>> {
+    match tree.resolve(module, named.path) {
+        Some(Member::Attribute(_)) if named.op == Op::CallModule => {
+            Err(refuse(named, ErrorKind::InvalidArgument, "its target is an attribute, not a module"))
         }
-        match self.what {
-            What::Module(fragment) => tree.attach(module, &self.path, fragment).map(|_| ()),
-            What::Attribute(attribute) => tree.set_attribute(module, &self.path, attribute),
-        }
+        found => Ok(found),
     }
+}
+
+/// Whether a member of the replacement is to be added beside one of its name.
+fn decide(
+    named: &Named<'_>,
+    there_is_module: bool,
+    there: Identity,
+    (tree, _): (&ModuleTree, ModuleId),
+    source: Option<Member<'_>>,
+    conflict: MemberConflict,
+) -> Result<bool> {
+    let is_another = source.is_some_and(|member| !Identity::of(tree, member).is(&there));
+    match conflict {
+        MemberConflict::Rename if is_another => Ok(true),
+        MemberConflict::Refuse if is_another => {
+            Err(refuse(named, ErrorKind::AlreadyExists, "the module has another member of that name"))
+        }
+        _ if named.op == Op::CallModule && !there_is_module => {
+            Err(refuse(named, ErrorKind::AlreadyExists, "the module has an attribute of that name"))
+        }
+        _ => Ok(false),
+    }
+}
+
+fn is_module(member: Member<'_>) -> bool {
+    matches!(member, Member::Module(_))
+}
+
+fn missing(named: &Named<'_>) -> Error {
+    refuse(named, ErrorKind::NotFound, "its target is in neither the module nor the replacement")
+}
+
+fn refuse(named: &Named<'_>, kind: ErrorKind, what: &str) -> Error {
+    let message = format!("replacement node {} ({} {}): {what}", named.name, named.op.name(), named.path);
+    Error::new(kind, message).at_node(named.node)
 }

@@ -4,6 +4,7 @@ use crate::ir::lint::lint_graph;
 use crate::ir::{
     Args, Argument, Error, ErrorKind, Graph, Kwargs, Meta, NodeId, Op, Result, Signature, Symbol, Symbols,
 };
+use rustc_hash::FxHashMap;
 
 /// What is copied in the place of each match.
 #[derive(Debug)]
@@ -81,6 +82,15 @@ impl Replacement {
             one => vec![carry_argument(one)?],
         };
         Ok(replacement)
+    }
+
+    /// Members that the nodes name go by other names.
+    pub(super) fn rename_members(&mut self, renamed: &FxHashMap<Symbol, Symbol>) {
+        for template in self.nodes.iter_mut().filter(|it| matches!(it.op, Op::CallModule | Op::GetAttr)) {
+            if let Some(&target) = renamed.get(&template.target) {
+                template.target = target;
+            }
+        }
     }
 }
 

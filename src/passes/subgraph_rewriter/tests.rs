@@ -1,5 +1,5 @@
 use super::*;
-use crate::ir::{Args, Graph, Kwargs};
+use crate::ir::{lint, Args, Argument, Graph, Kwargs};
 use proptest::prelude::*;
 
 fn tree(fill: impl FnOnce(&mut Graph)) -> ModuleTree {
@@ -42,10 +42,10 @@ fn picture(tree: &ModuleTree) -> Vec<String> {
 
 fn rewrite(tree: &mut ModuleTree, pattern: &ModuleTree, replacement: &ModuleTree, many: usize) -> Replaced {
     let prepared = Pattern::new(pattern, pattern.root()).unwrap();
-    let replacement = (replacement, replacement.root());
+    let rule = Rule { replacement: Some((replacement, replacement.root())), ..Rule::new(&prepared) };
     let root = tree.root();
-    let found = Rewrite::compute(tree, root, &prepared, replacement, &MatchOptions::default(), None).unwrap();
-    found.apply_with(tree, many).unwrap()
+    let found = Rewrite::compute(tree, root, &[rule], &mut ()).unwrap();
+    found.apply_with(tree, many).unwrap().0.remove(0)
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! Users of very many nodes, a `torch.cat` of everything for one: putting a new node into their
 //! arguments costs as much as they hold, so that it waits until all that they hold is replaced.
 
+use super::apply::Matched;
 use super::latest::Latest;
-use super::PatternShape;
 use crate::ir::{Graph, NodeId, Result};
-use crate::passes::subgraph_matcher::{Binding, Matches};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A user with more inputs than this waits.
@@ -39,8 +38,7 @@ impl WideUsers {
         graph: &mut Graph,
         old: NodeId,
         latest: &Latest,
-        matches: &Matches,
-        pattern: &PatternShape,
+        matched: &Matched<'_>,
     ) -> Result<bool> {
         let Some(new) = latest.get(old) else { return Ok(false) };
         let mut users: smallvec::SmallVec<[NodeId; 8]> = graph.users(old).collect();
@@ -55,7 +53,7 @@ impl WideUsers {
                 graph.replace_in(user, |node| (node == old).then(|| new.clone()))?;
                 self.touch(user);
             } else {
-                let returned = self.returned.get_or_insert_with(|| all_returned(matches, pattern));
+                let returned = self.returned.get_or_insert_with(|| matched.returned().collect());
                 // `old` is among them, and known to `latest` already.
                 let to_come = |node: &NodeId| *node == old || (returned.contains(node) && !latest.contains(*node));
                 let left = self.waiting.entry(user).or_insert_with(|| graph.input_nodes(user).filter(to_come).count());
@@ -102,13 +100,4 @@ impl WideUsers {
         }
         graph.erase_unused(self.gone.iter().copied())
     }
-}
-
-fn all_returned(matches: &Matches, pattern: &PatternShape) -> FxHashSet<NodeId> {
-    let of = |bindings: &'_ [Binding]| {
-        let nodes: smallvec::SmallVec<[NodeId; 4]> =
-            pattern.returning.iter().filter_map(|&index| bindings[index].node()).collect();
-        nodes
-    };
-    matches.iter().flat_map(of).collect()
 }
