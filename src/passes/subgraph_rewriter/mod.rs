@@ -77,3 +77,6 @@ pub fn replace_pattern(
 #[cfg(test)]
 #[path = "tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod rule_tests;
