@@ -118,13 +118,7 @@ impl MatchesRecord {
         }
         let arguments = self.arguments.get_or_init(|| {
             let all = (0..self.len()).filter_map(|index| self.get(index)).flatten();
-            let all: Vec<Argument> = all
-                .map(|binding| match binding {
-                    Binding::None => Argument::None,
-                    Binding::Node { node, .. } => Argument::Node(*node),
-                    Binding::Argument(argument) => argument.clone(),
-                })
-                .collect();
+            let all: Vec<Argument> = all.map(Binding::to_argument).collect();
             ArgsRecord::new(&self.symbols, &all, &[])
         });
         let place = self.pattern.nodes.len().checked_mul(index)?.checked_add(self.place(pattern_node)?)?;

@@ -1,6 +1,6 @@
 //! A module with all below it that belongs to no tree yet.
 
-use super::module::Module;
+use super::module::{Attribute, Module};
 use super::symbol::Symbols;
 use super::tree::{ModuleId, ModuleTree};
 use std::sync::Arc;
@@ -23,6 +23,31 @@ impl Fragment {
     pub fn top(&self) -> Option<&Module> {
         self.modules.first()
     }
+
+    /// What a dotted path leads to from the top, as [`ModuleTree::resolve`] says it of a tree;
+    /// `symbols` is the table that the copy was made for.
+    pub fn resolve(&self, symbols: &Symbols, path: &str) -> Option<FragmentMember<'_>> {
+        let mut module = self.top()?;
+        let mut parts = path.split('.');
+        while let Some(part) = parts.next() {
+            let name = symbols.find(part)?;
+            match module.submodules.get(&name) {
+                Some(submodule) => module = self.modules.get(submodule.0 as usize)?,
+                None if parts.next().is_none() => return module.attributes.get(&name).map(FragmentMember::Attribute),
+                None => return None,
+            }
+        }
+        Some(FragmentMember::Module(module))
+    }
+}
+
+/// What a dotted path leads to in a [`Fragment`].
+#[derive(Clone, Copy, Debug)]
+pub enum FragmentMember<'a> {
+    /// A module.
+    Module(&'a Module),
+    /// An attribute.
+    Attribute(&'a Attribute),
 }
 
 impl ModuleTree {

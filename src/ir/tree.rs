@@ -1,7 +1,7 @@
 //! A module with all its submodules: one tree, one table of strings.
 
 use super::error::{Error, ErrorKind, Result};
-pub use super::fragment::Fragment;
+pub use super::fragment::{Fragment, FragmentMember};
 use super::graph::Graph;
 use super::module::{Attribute, Member, Module, ModuleKind};
 use super::node::{NodeId, Op};

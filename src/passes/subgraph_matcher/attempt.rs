@@ -213,7 +213,8 @@ impl<'a> Attempt<'a> {
             self.blame(self.slots.bound_by[node.slot()] as usize - 1);
             return false;
         }
-        if !self.nodes_are_equal(index, node, ask) {
+        // Different nodes of the pattern are different nodes here.
+        if self.place.graph.user_count(node) < self.pattern.uses(index) || !self.nodes_are_equal(index, node, ask) {
             return false;
         }
         let wanted = self.pattern.op(index);

@@ -59,6 +59,13 @@ impl KnownCandidates {
         list.first_free
     }
 
+    pub(super) fn count(&self, candidates: &Candidates) -> usize {
+        match candidates {
+            Candidates::Own(nodes) => nodes.len(),
+            Candidates::Known(list) => self.lists.get(*list).map_or(0, |list| list.nodes.len()),
+        }
+    }
+
     pub(super) fn get(&self, candidates: &Candidates, index: usize) -> Option<NodeId> {
         match candidates {
             Candidates::Own(nodes) => nodes.get(index).copied(),

@@ -92,3 +92,8 @@ pub fn match_pattern(
     let mut found = match_patterns(tree, module, &[(pattern, options)], callbacks)?;
     Ok(found.matches.pop().unwrap_or_default())
 }
+
+#[cfg(test)]
+mod brute_force;
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@
 //! beforehand at which level it is bound, and at which level all that uses it is.
 
 use super::pattern::Pattern;
-use super::twins;
+use super::twins::{self, Twin};
 use crate::ir::{Op, Symbol};
 use rustc_hash::FxHashMap;
 
@@ -22,7 +22,9 @@ pub(super) struct Level {
     /// Levels of one class have the same candidates when they start at the same node.
     pub(super) class: u32,
     /// The last level before that could change places with this one.
-    pub(super) twin: Option<usize>,
+    pub(super) twin: Option<Twin>,
+    /// How many levels behind this one could change places with it.
+    pub(super) later_twins: usize,
     /// Interior nodes of which the last user is bound here.
     pub(super) completes: Vec<usize>,
 }
@@ -58,9 +60,14 @@ impl Plan {
         let levels = anchors.iter().zip(routes).zip(twins);
         let levels = levels.map(|((&anchor, route), twin)| {
             let class = classes.class(pattern, anchor, route.as_ref());
-            Level { anchor, route, class, twin, completes: Vec::new() }
+            Level { anchor, route, class, twin, later_twins: 0, completes: Vec::new() }
         });
         let mut plan = Plan { levels: levels.collect(), level_of };
+        for level in (0..plan.levels.len()).rev() {
+            if let Some(twin) = plan.levels[level].twin {
+                plan.levels[twin.level].later_twins = plan.levels[level].later_twins + 1;
+            }
+        }
         let mut last_use: Vec<u32> = plan.level_of.clone();
         for index in 0..count {
             if pattern.op(index) == Op::Output {

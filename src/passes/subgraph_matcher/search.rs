@@ -9,6 +9,7 @@ use super::attempt::{Attempt, Bound, Place, Slots};
 use super::callbacks::Ask;
 use super::candidates::{Candidates, KnownCandidates};
 use super::levels::LevelSet;
+use super::twins::Twin;
 use super::{convex, Binding, MatchOptions, Pattern};
 use crate::ir::{NodeId, Result};
 
@@ -24,6 +25,8 @@ pub(super) struct Search<'a> {
 struct Choice {
     candidates: Candidates,
     next: usize,
+    /// The simple twin that its node comes after.
+    follows: Option<usize>,
     /// What was bound before this anchor.
     mark: usize,
     /// Which levels were in the way of candidates, or of what came after them.
@@ -105,16 +108,23 @@ impl<'a> Search<'a> {
         if let Some(route) = &self.attempt.plan.levels[level].route {
             blamed.insert(self.attempt.plan.level_of(route.from));
         }
-        if let Some(twin) = self.twin(level, ask) {
+        let twin = self.twin(level, ask);
+        if let Some(twin) = twin {
             // Only the arrangement in the graph's order is tried: the first one to be met.
-            blamed.insert(twin);
-            next = next.max(self.after_twin(twin, &candidates));
+            if !twin.is_simple {
+                blamed.insert(twin.level);
+            }
+            next = next.max(self.after_twin(twin.level, &candidates));
         }
-        self.levels.push(Choice { candidates, next, mark: self.attempt.mark(), blamed });
+        let follows = twin.filter(|twin| twin.is_simple).map(|twin| twin.level);
+        if follows.is_some() && self.known.count(&candidates) < next + 1 + self.attempt.plan.levels[level].later_twins {
+            next = usize::MAX; // too few are left for all that could change places
+        }
+        self.levels.push(Choice { candidates, next, follows, mark: self.attempt.mark(), blamed });
     }
 
     /// The twin to come after, where it does not matter which of the two is which.
-    fn twin(&self, level: usize, ask: &Ask<'_>) -> Option<usize> {
+    fn twin(&self, level: usize, ask: &Ask<'_>) -> Option<Twin> {
         let is_one_set = !self.attempt.slots.claimed.is_empty() && !ask.has_filter() && !ask.compares();
         self.attempt.plan.levels[level].twin.filter(|_| is_one_set)
     }
@@ -135,7 +145,20 @@ impl<'a> Search<'a> {
     /// No candidate of the last level is left: back to the last level that was in the way.
     fn go_back(&mut self) {
         let level = self.levels.len();
-        let Some(Choice { blamed, .. }) = self.levels.pop() else { return };
+        let Some(Choice { mut blamed, mut follows, .. }) = self.levels.pop() else { return };
+        // Twins took all that fits: others among the same do not help, only what was in their way.
+        while let Some(twin) = follows {
+            match twin.checked_sub(1).and_then(|at| self.levels.get(at)) {
+                Some(choice) => {
+                    blamed.insert_all(&choice.blamed);
+                    follows = choice.follows;
+                }
+                None => {
+                    blamed.insert(0);
+                    follows = None;
+                }
+            }
+        }
         match blamed.last_before(level) {
             Some(0) => self.levels.clear(),
             Some(back) => {

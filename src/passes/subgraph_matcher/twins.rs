@@ -8,15 +8,28 @@ use crate::ir::{Argument, NodeId};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
+/// An anchor that another could change places with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Twin {
+    /// The last level before with such an anchor.
+    pub(super) level: usize,
+    /// Nothing but the anchor belongs to it alone: whether a node can stand for it does not depend
+    /// on which nodes stand for its twins.
+    pub(super) is_simple: bool,
+}
+
 /// For each anchor the last one before it that it could change places with.
-pub(super) fn twins(pattern: &Pattern<'_>, anchors: &[usize]) -> Vec<Option<usize>> {
+pub(super) fn twins(pattern: &Pattern<'_>, anchors: &[usize]) -> Vec<Option<Twin>> {
     let sole = sole_anchors(pattern, anchors);
     let mut last: FxHashMap<String, usize> = FxHashMap::default();
     let mut numbers = vec![usize::MAX; pattern.nodes().len()];
     anchors
         .iter()
         .enumerate()
-        .map(|(level, &anchor)| last.insert(spell(pattern, anchor, level, &sole, &mut numbers), level))
+        .map(|(level, &anchor)| {
+            let (text, size) = spell(pattern, anchor, level, &sole, &mut numbers);
+            last.insert(text, level).map(|level| Twin { level, is_simple: size == 1 })
+        })
         .collect()
 }
 
@@ -39,8 +52,14 @@ fn sole_anchors(pattern: &Pattern<'_>, anchors: &[usize]) -> Vec<Option<usize>> 
 }
 
 /// What an anchor and all that belongs to it alone comes to, nodes by their order in it, others by
-/// their place in the pattern.
-fn spell(pattern: &Pattern<'_>, anchor: usize, level: usize, sole: &[Option<usize>], numbers: &mut [usize]) -> String {
+/// their place in the pattern; and how many nodes that are.
+fn spell(
+    pattern: &Pattern<'_>,
+    anchor: usize,
+    level: usize,
+    sole: &[Option<usize>],
+    numbers: &mut [usize],
+) -> (String, usize) {
     let mut text = String::new();
     let mut own = vec![anchor];
     numbers[anchor] = 0;
@@ -73,7 +92,7 @@ fn spell(pattern: &Pattern<'_>, anchor: usize, level: usize, sole: &[Option<usiz
         }
     }
     own.iter().for_each(|&index| numbers[index] = usize::MAX);
-    text
+    (text, own.len())
 }
 
 /// Recursion is as deep as an argument.

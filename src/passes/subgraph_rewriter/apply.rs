@@ -51,7 +51,7 @@ pub(super) fn apply(
     many: usize,
 ) -> Result<Applied> {
     let slot_count = graph.slot_count();
-    let origin_keys = ["stack_trace", "nn_module_stack", "source_fn_stack"].map(|key| graph.symbols().intern(key));
+    let origin_keys = ["stack_trace", "nn_module_stack", "source_fn_stack"].map(|key| graph.symbols().find(key));
     let mut rewriter = Rewriter {
         graph,
         matched: Matched { shapes: &shapes, matches: &matches, planned },
@@ -99,8 +99,8 @@ struct Rewriter<'a> {
     wide: WideUsers,
     /// What took the place of the match at hand.
     nodes: Vec<NodeId>,
-    /// Keys of what tells where in the user's code a node comes from.
-    origin_keys: [Symbol; 3],
+    /// Keys of what tells where in the user's code a node comes from; none for those that nobody uses.
+    origin_keys: [Option<Symbol>; 3],
     out_of_order: bool,
 }
 
@@ -163,7 +163,7 @@ impl Rewriter<'_> {
     /// New nodes that do not say where they come from come from where the last returned node came.
     fn tell_origin(&mut self, bindings: &[Binding], pattern: &PatternShape) -> Result<()> {
         let Some(old) = pattern.returning.iter().rev().find_map(|&index| bindings[index].node()) else { return Ok(()) };
-        for key in self.origin_keys {
+        for key in self.origin_keys.into_iter().flatten() {
             let Some(entry) = self.graph[old].meta().entries.get(&key) else { continue };
             let entry = entry.clone();
             for &node in &self.nodes {

@@ -29,9 +29,6 @@ pub trait RewriteCallbacks: MatchCallbacks {
     }
 }
 
-/// Nothing to say.
-pub type NoCallbacks = ();
-
 impl RewriteCallbacks for () {}
 
 impl<F: FnMut(&ModuleTree, &[Binding]) -> Result<bool>> RewriteCallbacks for Filter<F> {}

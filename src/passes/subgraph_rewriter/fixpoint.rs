@@ -44,7 +44,7 @@ pub fn rewrite_to_fixpoint(
 
 /// What the rounds of a rewrite did, together.
 #[derive(Debug, Default)]
-pub struct Rounds {
+struct Rounds {
     count: usize,
     limit: usize,
     replaced: Vec<Replaced>,
@@ -54,17 +54,12 @@ pub struct Rounds {
 
 impl Rounds {
     /// None yet, and no more than so many.
-    pub fn new(limit: usize) -> Rounds {
+    fn new(limit: usize) -> Rounds {
         Rounds { limit, ..Rounds::default() }
     }
 
-    /// How many changed something.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
     /// Whether a rewrite finds nothing more to do; [`ErrorKind::Limit`] when it does, and must not.
-    pub fn is_settled(&self, rewrite: &Rewrite) -> Result<bool> {
+    fn is_settled(&self, rewrite: &Rewrite) -> Result<bool> {
         if rewrite.is_empty() {
             return Ok(true);
         }
@@ -80,7 +75,7 @@ impl Rounds {
     }
 
     /// Changes the tree that the rewrite was computed on.
-    pub fn apply(&mut self, rewrite: Rewrite, tree: &mut ModuleTree) -> Result<()> {
+    fn apply(&mut self, rewrite: Rewrite, tree: &mut ModuleTree) -> Result<()> {
         let (round, latest) = rewrite.apply_with(tree, wide::MANY)?;
         self.count += 1;
         self.latest.extend(latest);
@@ -100,11 +95,10 @@ impl Rounds {
     /// What each rule did, on the graph as the last round left it. Nodes that were replaced in turn
     /// are left out of the replacements, and what placeholders are bound to is what took their place:
     /// nothing, where nothing did.
-    pub fn finish(mut self, graph: &Graph) -> Vec<Replaced> {
+    fn finish(mut self, graph: &Graph) -> Vec<Replaced> {
         for replaced in &mut self.replaced {
             replaced.keep_live(graph);
-            let placeholders: Vec<usize> = replaced.placeholders.clone();
-            revive_placeholders(graph, &mut replaced.matches, &placeholders, |node| {
+            revive_placeholders(graph, &mut replaced.matches, &replaced.placeholders, |node| {
                 self.latest.get(&node).map(|it| {
                     let mut argument = it.clone();
                     while argument.replace_nodes(&mut |node| self.latest.get(&node).cloned()) {}

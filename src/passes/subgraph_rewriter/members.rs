@@ -1,7 +1,9 @@
 //! The members that replacements' nodes name and the module does not have.
 
-use crate::ir::tree::Fragment;
-use crate::ir::{Attribute, Error, ErrorKind, Member, ModuleId, ModuleTree, NodeId, Op, Result, Symbol, Tensor};
+use crate::ir::tree::{Fragment, FragmentMember};
+use crate::ir::{
+    Attribute, Error, ErrorKind, Member, ModuleId, ModuleTree, NodeId, Op, Result, Symbol, Symbols, Tensor,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -23,6 +25,8 @@ pub enum MemberConflict {
 pub(super) struct NewMembers {
     members: Vec<NewMember>,
     at: FxHashMap<String, usize>,
+    /// All that lies on the way to one of them.
+    ways: FxHashSet<String>,
 }
 
 #[derive(Debug)]
@@ -51,8 +55,14 @@ impl Identity {
     fn of(tree: &ModuleTree, member: Member<'_>) -> Identity {
         match member {
             Member::Module(module) => tree.get(module).map_or(Identity::Setting, |it| Identity::Module(it.origin())),
-            Member::Attribute(Attribute::Tensor(_, tensor)) => Identity::Tensor(tensor.clone()),
-            Member::Attribute(Attribute::Value(_)) => Identity::Setting,
+            Member::Attribute(attribute) => Identity::of_attribute(attribute),
+        }
+    }
+
+    fn of_attribute(attribute: &Attribute) -> Identity {
+        match attribute {
+            Attribute::Tensor(_, tensor) => Identity::Tensor(tensor.clone()),
+            Attribute::Value(_) => Identity::Setting,
         }
     }
 
@@ -102,38 +112,44 @@ impl NewMembers {
         replacement: (&ModuleTree, ModuleId),
         conflict: MemberConflict,
     ) -> Result<FxHashMap<Symbol, Symbol>> {
-        let mut renamed = FxHashMap::default();
-        for named in all_named(replacement)? {
+        let mut renamed: FxHashMap<String, String> = FxHashMap::default();
+        let first_own = self.members.len();
+        let mut all = all_named(replacement)?;
+        // A module brings along what lies below it.
+        all.sort_by_key(|named| named.path.matches('.').count());
+        for named in all {
             let source = source(&named, replacement)?;
-            let there = match (tree.resolve(module, named.path), self.at.get(named.path)) {
-                (Some(there), _) => Some((is_module(there), Identity::of(tree, there))),
-                (None, Some(&at)) => {
-                    let planned = &self.members[at];
-                    Some((matches!(planned.what, What::Module(_)), planned.identity.clone()))
-                }
-                (None, None) => None,
+            if let Some((above, rest)) = ways(named.path).find_map(|(way, rest)| Some((renamed.get(way)?, rest))) {
+                renamed.insert(named.path.to_owned(), format!("{above}.{rest}"));
+                continue;
+            }
+            let there = match tree.resolve(module, named.path) {
+                Some(there) => Some((is_module(there), Identity::of(tree, there))),
+                None => self.find(&named, tree.symbols(), first_own)?,
             };
-            let path = match there {
-                Some((is_module, there)) => {
-                    if !decide(&named, is_module, there, replacement, source, conflict)? {
-                        continue;
-                    }
-                    let Some(member) = source else { continue };
-                    match self.find_renamed(named.path, &Identity::of(replacement.0, member)) {
-                        Some(path) => {
-                            let symbols = tree.symbols();
-                            renamed.insert(symbols.intern(named.path), symbols.intern(&path));
-                            continue;
-                        }
-                        None => self.free_path(tree, module, named.path),
-                    }
-                }
-                None => named.path.to_owned(),
+            let Some((is_module, identity)) = there else {
+                let Some(member) = source else { return Err(missing(&named)) };
+                self.add_planned(tree, module, &named, named.path.to_owned(), (replacement.0, member))?;
+                continue;
             };
-            let Some(member) = source else { return Err(missing(&named)) };
-            self.add_planned(tree, module, &named, path, (replacement.0, member), &mut renamed)?;
+            if self.is_own(named.path, first_own)
+                || !decide(&named, is_module, identity, replacement, source, conflict)?
+            {
+                continue;
+            }
+            let Some(member) = source else { continue };
+            let path = match self.find_renamed(named.path, &Identity::of(replacement.0, member)) {
+                Some(path) => path,
+                None => {
+                    let path = self.free_path(tree, module, named.path);
+                    self.add_planned(tree, module, &named, path.clone(), (replacement.0, member))?;
+                    path
+                }
+            };
+            renamed.insert(named.path.to_owned(), path);
         }
-        Ok(renamed)
+        let symbols = tree.symbols();
+        Ok(renamed.iter().map(|(old, new)| (symbols.intern(old), symbols.intern(new))).collect())
     }
 
     fn add_planned(
@@ -143,8 +159,10 @@ impl NewMembers {
         named: &Named<'_>,
         path: String,
         (from, member): (&ModuleTree, Member<'_>),
-        renamed: &mut FxHashMap<Symbol, Symbol>,
     ) -> Result<()> {
+        if self.ways.contains(&path) {
+            return Err(refuse(named, ErrorKind::AlreadyExists, "another replacement brings what would lie below it"));
+        }
         let (what, depth) = match member {
             Member::Module(source) => {
                 let fragment = from.copy_out(source, tree.symbols())?;
@@ -154,27 +172,40 @@ impl NewMembers {
             Member::Attribute(attribute) => (What::Attribute(attribute.transfer(from.symbols(), tree.symbols())?), 0),
         };
         tree.check_way(module, &path, depth)?;
-        self.check_way(&path, named)?;
-        if path != named.path {
-            renamed.insert(tree.symbols().intern(named.path), tree.symbols().intern(&path));
-        }
+        self.ways.extend(ways(&path).map(|(way, _)| way.to_owned()));
         self.at.insert(path.clone(), self.members.len());
         self.members.push(NewMember { path, what, identity: Identity::of(from, member) });
         Ok(())
     }
 
-    /// Whether nothing that is planned is in the way: an attribute where a module has to be.
-    fn check_way(&self, path: &str, named: &Named<'_>) -> Result<()> {
-        let mut end = 0;
-        while let Some(dot) = path.get(end..).and_then(|rest| rest.find('.')) {
-            end += dot;
-            if self.at.get(&path[..end]).is_some_and(|&at| matches!(self.members[at].what, What::Attribute(_))) {
-                let what = format!("another replacement brings an attribute {}", &path[..end]);
-                return Err(refuse(named, ErrorKind::AlreadyExists, &what));
-            }
-            end += 1;
+    /// What is planned under a path, or comes along with a module above it.
+    fn find(&self, named: &Named<'_>, symbols: &Symbols, first_own: usize) -> Result<Option<(bool, Identity)>> {
+        if let Some(&at) = self.at.get(named.path) {
+            let planned = &self.members[at];
+            return Ok(Some((matches!(planned.what, What::Module(_)), planned.identity.clone())));
         }
-        Ok(())
+        let Some((at, rest)) = ways(named.path).find_map(|(way, rest)| Some((*self.at.get(way)?, rest))) else {
+            return Ok(None);
+        };
+        let below = match &self.members[at].what {
+            What::Module(fragment) => fragment.resolve(symbols, rest),
+            What::Attribute(_) => None,
+        };
+        match below {
+            Some(FragmentMember::Module(module)) => Ok(Some((true, Identity::Module(module.origin())))),
+            Some(FragmentMember::Attribute(attribute)) => Ok(Some((false, Identity::of_attribute(attribute)))),
+            None if at >= first_own => Err(missing(named)),
+            None => {
+                let what = format!("another replacement brings {}, without this", self.members[at].path);
+                Err(refuse(named, ErrorKind::AlreadyExists, &what))
+            }
+        }
+    }
+
+    /// Whether this very replacement brings what a path leads to.
+    fn is_own(&self, path: &str, first_own: usize) -> bool {
+        let above = std::iter::once(path).chain(ways(path).map(|(way, _)| way));
+        above.filter_map(|way| self.at.get(way)).any(|&at| at >= first_own)
     }
 
     /// Where this very member was planned under another name.
@@ -193,13 +224,9 @@ impl NewMembers {
         (1u64..).map(|number| format!("{path}_{number}")).find(free).unwrap_or_default()
     }
 
-    /// Adds what was planned.
+    /// Adds what was planned. No path leads through another.
     pub(super) fn add(self, tree: &mut ModuleTree, module: ModuleId) -> Result<()> {
         for member in self.members {
-            // Another member of the replacement may have brought this one along.
-            if tree.resolve(module, &member.path).is_some() {
-                continue;
-            }
             match member.what {
                 What::Module(fragment) => {
                     tree.attach(module, &member.path, fragment)?;
@@ -209,6 +236,11 @@ impl NewMembers {
         }
         Ok(())
     }
+}
+
+/// The modules on the way to a path, and what is left of it from there.
+fn ways(path: &str) -> impl Iterator<Item = (&str, &str)> {
+    path.match_indices('.').map(move |(dot, _)| (&path[..dot], &path[dot + 1..]))
 }
 
 /// What a replacement's nodes name, each once.

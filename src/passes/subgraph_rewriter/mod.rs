@@ -13,8 +13,8 @@ mod replacement;
 mod rewrite;
 mod wide;
 
-pub use callbacks::{NoCallbacks, RewriteCallbacks};
-pub use fixpoint::{rewrite_to_fixpoint, Rounds};
+pub use callbacks::RewriteCallbacks;
+pub use fixpoint::rewrite_to_fixpoint;
 pub use members::MemberConflict;
 pub use rewrite::{Rewrite, Rule};
 

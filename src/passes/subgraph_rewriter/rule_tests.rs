@@ -138,3 +138,47 @@ fn a_chain_of_a_million_and_a_pattern_of_ten_thousand() {
     found.apply(&mut net).unwrap();
     assert_eq!(targets(&net), vec!["abs"; 100]);
 }
+
+/// Reads `act.weight` and then calls `act`; both are there.
+fn reading_and_calling() -> ModuleTree {
+    let mut tree = calling_act(3);
+    let root = tree.root();
+    tree.set_attribute(root, "act.scale", Attribute::Value(Argument::Int(5))).unwrap();
+    let graph = tree.graph_mut(root).unwrap();
+    let (x, output) = (graph.placeholders().next().unwrap(), graph.output_node().unwrap());
+    let act = graph.prev(output).unwrap();
+    let scale = graph.get_attr("act.scale").unwrap();
+    graph.move_after(scale, x).unwrap();
+    let both = graph.call_function("mul", Args::from_iter([act.into(), scale.into()]), Kwargs::new()).unwrap();
+    graph.move_before(both, output).unwrap();
+    graph.set_args(output, Args::from_iter([both.into()])).unwrap();
+    tree
+}
+
+#[test]
+fn a_module_brings_along_what_lies_below_it() {
+    let (neg, replacement) = (chain(&["neg"]), reading_and_calling());
+    let pattern = Pattern::new(&neg, neg.root()).unwrap();
+    for (mut net, path) in [(chain(&["neg"]), "act"), (chain(&["neg"]), "act_1")] {
+        let root = net.root();
+        if path == "act_1" {
+            net.add_module(root, "act", "Other", NewModule::Leaf).unwrap();
+            let graph = net.graph_mut(root).unwrap();
+            let x = graph.placeholders().next().unwrap();
+            graph.call_module("act", Args::from_iter([x.into()]), Kwargs::new()).unwrap();
+            let output = graph.output_node().unwrap();
+            let act = graph.last().unwrap();
+            if act != output {
+                graph.move_before(act, output).unwrap();
+            }
+        }
+        let rule = Rule { members: MemberConflict::Rename, ..rule(&pattern, &replacement) };
+        Rewrite::compute(&net, root, &[rule], &mut ()).unwrap().apply(&mut net).unwrap();
+        let module = net.submodule(root, path).unwrap();
+        assert_eq!(net.symbols().text(net.get(module).unwrap().type_name()), "Act");
+        let graph = net.graph(root).unwrap();
+        let read = graph.nodes().find(|&node| graph[node].op() == crate::ir::Op::GetAttr).unwrap();
+        assert_eq!(graph.target(read), format!("{path}.scale"));
+        assert!(net.attribute(root, graph.target(read)).is_ok());
+    }
+}
