@@ -365,6 +365,21 @@
 /// Two calls of modules are alike when types and all settings that are no tensors are the same.
 #define FXIR_MATCH_MODULES_BY_TYPE_AND_SETTINGS 2
 
+/// Two reads of tensors are alike whatever the tensors are; the graph's is the one that stays.
+#define FXIR_MATCH_ATTRIBUTES_BY_KIND 0
+
+/// Two reads of tensors are alike when the tensors have the same dtype, shape and elements.
+#define FXIR_MATCH_ATTRIBUTES_BY_VALUE 1
+
+/// The module's own member is used, as in torch.fx.
+#define FXIR_MEMBERS_KEEP 0
+
+/// The replacement's member gets a name that is free: "act_1".
+#define FXIR_MEMBERS_RENAME 1
+
+/// The rewrite is refused with `FXIR_ALREADY_EXISTS`.
+#define FXIR_MEMBERS_REFUSE 2
+
 /// A name that is taken gets a number: "fused_1".
 #define FXIR_TAKEN_NAME_NUMBERED 0
 
@@ -448,6 +463,12 @@ typedef struct fxir_module fxir_module;
 /// Which nodes of one graph became which nodes of another, as a call that copied them left it. Freed
 /// with `fxir_node_map_free`.
 typedef struct fxir_node_map fxir_node_map;
+
+/// Patterns, each with what takes its place: rules that are applied together. It holds copies of
+/// patterns and replacements as they were when they were added. Freed with `fxir_pattern_set_free`.
+/// Several threads may apply one set at once, also while rules are added; its callbacks are called
+/// on the threads that apply it.
+typedef struct fxir_pattern_set fxir_pattern_set;
 
 /// A tensor: metadata, and bytes that it shares with whoever else uses them. It does not change, and
 /// any thread may read it. Freed with `fxir_tensor_free`.
@@ -691,29 +712,125 @@ typedef int32_t (*fxir_match_filter)(void *user_data,
                                      const struct fxir_matches *matches,
                                      int32_t *verdict);
 
+/// Decides whether `node` of the module does what `pattern_node` of the pattern does, arguments left
+/// aside: stores 1 or 0 into `*verdict`, which holds the library's own verdict before the call. Asked
+/// of all nodes that the search comes to, but placeholders that anything meets, and outputs; perhaps
+/// more than once of the same two. Returns 0, or a code of its own that stops the whole call with
+/// `FXIR_CALLBACK`.
+///
+/// `module` is a view as filters get it. Must not throw or longjmp. torch.fx:
+/// `SubgraphMatcher._nodes_are_equal`.
+typedef int32_t (*fxir_match_nodes)(void *user_data,
+                                    const struct fxir_module *module,
+                                    fxir_node node,
+                                    fxir_node pattern_node,
+                                    int32_t *verdict);
+
+/// Decides whether an argument without nodes meets one of the pattern: stores 1 or 0 into `*verdict`,
+/// which holds the library's own verdict before the call. Returns 0, or a code of its own that stops
+/// the whole call with `FXIR_CALLBACK`. Both literals are dead once it returns. Must not throw or
+/// longjmp. torch.fx: `SubgraphMatcher._match_literals`.
+typedef int32_t (*fxir_match_literals)(void *user_data,
+                                       const struct fxir_arg *literal,
+                                       const struct fxir_arg *pattern_literal,
+                                       int32_t *verdict);
+
 /// How a pattern is compared with a graph. Make one with `fxir_match_options_init`; torch's options
 /// of these names.
 typedef struct fxir_match_options {
     /// `sizeof(fxir_match_options)`, set by `fxir_match_options_init`.
     size_t struct_size;
-    /// 1: the pattern's output must be the graph's. `fxir_replace_pattern` takes 0 only.
+    /// 1: the pattern's output must be the graph's. A rewrite takes 0 only.
     int32_t match_output;
     /// 1: a placeholder of the pattern is met by a placeholder only, not by anything.
     int32_t match_placeholder;
-    /// 1: keep matches that share a node; by default only the first is kept. `fxir_replace_pattern`
-    /// takes 0 only.
+    /// 1: keep matches that share a node; by default only the first is kept. A rewrite takes 0 only.
     int32_t keep_overlapping_matches;
     /// 1: a literal is met by any literal, though never by a node.
     int32_t ignore_literals;
     /// What makes two calls of modules alike: one of FXIR_MATCH_MODULES_*.
     int32_t modules;
-    /// Must be 0.
-    int32_t reserved;
+    /// What makes two reads of attributes alike: one of FXIR_MATCH_ATTRIBUTES_*.
+    int32_t attributes;
     /// Decides on each match; NULL keeps all.
     fxir_match_filter filter;
     /// Passed to `filter`.
     void *filter_data;
+    /// 1: calls of different forms, `sum(x, 1)` and `sum(x, dim=1)`, are compared by the signatures of
+    /// functions, methods and modules; those of `torch.ops` always are, by their schemas.
+    int32_t normalize_args;
+    /// 1: the pattern's output ends in a dict from names to nodes, which is no output: it says what
+    /// `fxir_matches_pattern_node` is to call nodes. torch.fx: `SubgraphMatcherWithNameNodeMap`.
+    int32_t name_node_map;
+    /// Decides whether a node does what a node of the pattern does; NULL: the library does.
+    fxir_match_nodes nodes_are_equal;
+    /// Passed to `nodes_are_equal`.
+    void *nodes_data;
+    /// Decides whether a literal meets one of the pattern; NULL: the library does.
+    fxir_match_literals literals_are_equal;
+    /// Passed to `literals_are_equal`.
+    void *literals_data;
 } fxir_match_options;
+
+/// Gives what is to take the place of a match: stores a module into `*replacement`, which is NULL
+/// before the call. NULL leaves the match as it is. The library takes the handle over and frees it;
+/// `fxir_module_retain` makes one of a module that the caller keeps. Returns 0, or a code of its own
+/// that stops the whole call with `FXIR_CALLBACK`; then `*replacement` is not looked at.
+///
+/// Asked about each match, in order, once all are found; `module` and `matches` are as filters get
+/// them. Must not throw or longjmp. torch.fx: `replacement_callback`.
+typedef int32_t (*fxir_build_replacement)(void *user_data,
+                                          const struct fxir_module *module,
+                                          const struct fxir_matches *matches,
+                                          struct fxir_module **replacement);
+
+/// Tells what is known of a node of a replacement, by `fxir_node_set_...` on `replacement`: a copy of
+/// the replacement for one match, whose placeholders know what the nodes know that they stand for.
+/// Nodes are asked about in order, so that what a node uses was told before. Returns 0, or a code of
+/// its own that stops the whole call with `FXIR_CALLBACK`. `replacement` is the library's, and dead
+/// once the call that rewrites has returned. Must not throw or longjmp.
+typedef int32_t (*fxir_fill_in_meta)(void *user_data,
+                                     struct fxir_module *replacement,
+                                     fxir_node node);
+
+/// A function that tells what the nodes of one target yield, in replacements.
+typedef struct fxir_meta_function {
+    /// What the nodes call: "torch.add". Read during the call that it is given to.
+    const char *target;
+    /// Called for each such node.
+    fxir_fill_in_meta function;
+    /// Passed to `function`.
+    void *user_data;
+} fxir_meta_function;
+
+/// What takes the place of a pattern, and how. Make one with `fxir_rewrite_options_init`.
+typedef struct fxir_rewrite_options {
+    /// `sizeof(fxir_rewrite_options)`, set by `fxir_rewrite_options_init`.
+    size_t struct_size;
+    /// How the pattern is compared; NULL for the defaults.
+    const struct fxir_match_options *match_options;
+    /// What takes the place of every match; NULL: `build` is asked. Just one of the two is given.
+    const struct fxir_module *replacement;
+    /// Gives what takes the place of each match.
+    fxir_build_replacement build;
+    /// Passed to `build`.
+    void *build_data;
+    /// What becomes of a member that a replacement brings when the module has another of its name:
+    /// one of FXIR_MEMBERS_*. A member that is the same, a copy of one module or a tensor in the same
+    /// place, is no other.
+    int32_t members;
+    /// Must be 0.
+    int32_t reserved;
+    /// Tell what nodes of the replacement yield; NULL when there are none. Several of one target are
+    /// called one after the other.
+    const struct fxir_meta_function *meta_functions;
+    /// How many there are.
+    size_t meta_function_count;
+} fxir_rewrite_options;
+
+/// Gives back what a rule's callbacks are passed: called exactly once, with no lock held, on any
+/// thread, when the set was freed and no call uses the rule any more.
+typedef void (*fxir_destroy)(void *user_data);
 
 /// How nodes are fused. Make one with `fxir_fuse_options_init`.
 typedef struct fxir_fuse_options {
@@ -1720,6 +1837,9 @@ fxir_status fxir_trace_code(const char *text,
 /// Makes `*options` the defaults. Does nothing when it is NULL.
 void fxir_match_options_init(struct fxir_match_options *options);
 
+/// Makes `*options` the defaults: nothing takes a pattern's place yet. Does nothing when it is NULL.
+void fxir_rewrite_options_init(struct fxir_rewrite_options *options);
+
 /// Finds every match of the graph of `pattern` in the graph of `module`, and changes nothing.
 ///
 /// Placeholders of the pattern are met by anything, other nodes by nodes that do the same with the
@@ -1727,7 +1847,8 @@ void fxir_match_options_init(struct fxir_match_options *options);
 /// for the defaults. The caller frees `*matches`.
 ///
 /// Statuses: FXIR_INVALID_ARGUMENT (the pattern has no output, a node that nothing uses, or a
-/// placeholder that it only returns; unknown options; a verdict that is neither 0 nor 1), FXIR_LINT
+/// placeholder that it only returns; with `name_node_map` an output that does not end in such a dict;
+/// unknown options; a verdict that is neither 0 nor 1), FXIR_LINT
 /// (a graph is not in order), FXIR_UNSUPPORTED (newer options), FXIR_CALLBACK. torch.fx:
 /// `SubgraphMatcher.match`.
 fxir_status fxir_match_pattern(const struct fxir_module *module,
@@ -1763,6 +1884,74 @@ fxir_status fxir_replace_pattern(struct fxir_module *module,
                                  struct fxir_matches **matches,
                                  struct fxir_error **error);
 
+/// Replaces every match of the graph of `pattern` in the graph of `module`, as `fxir_replace_pattern`
+/// does, by what `options` say: one replacement for all, or one that a callback builds for each match.
+/// `options` is required; `matches` may be NULL, and holds only those that were replaced.
+///
+/// The callbacks are done with before anything changes. When nothing matches, or the call fails,
+/// nothing changes.
+///
+/// Statuses: those of `fxir_replace_pattern`; FXIR_INVALID_ARGUMENT too when `options` give neither or
+/// both of `replacement` and `build`; FXIR_ALREADY_EXISTS (FXIR_MEMBERS_REFUSE and a member of that
+/// name); FXIR_INVALID_HANDLE (`build` gave what is no module). torch.fx: `replace_pattern_with_filters`
+/// with its `replacement_callback`.
+fxir_status fxir_replace_pattern_with(struct fxir_module *module,
+                                      const struct fxir_module *pattern,
+                                      const struct fxir_rewrite_options *options,
+                                      struct fxir_matches **matches,
+                                      struct fxir_error **error);
+
+/// Makes an empty set, which the caller frees.
+fxir_status fxir_pattern_set_new(struct fxir_pattern_set **set, struct fxir_error **error);
+
+/// Adds a rule: a pattern and what takes its place. Rules are counted from 0 in the order in which
+/// they are added; `rule`, which may be NULL, gets the number. Both sides may be changed and freed
+/// after. `destroy`, which may be NULL, is called with `destroy_data` once the rule is used no more;
+/// never when this call fails.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT and FXIR_LINT (a pattern that `fxir_match_pattern` refuses, options
+/// that `fxir_replace_pattern_with` refuses; whether pattern and replacement fit is seen when the set
+/// is applied), FXIR_UNSUPPORTED (newer options), FXIR_INVALID_UTF8.
+fxir_status fxir_pattern_set_add(struct fxir_pattern_set *set,
+                                 const struct fxir_module *pattern,
+                                 const struct fxir_rewrite_options *options,
+                                 fxir_destroy destroy,
+                                 void *destroy_data,
+                                 size_t *rule,
+                                 struct fxir_error **error);
+
+/// How many rules there are; 0 when `set` is none.
+size_t fxir_pattern_set_count(const struct fxir_pattern_set *set);
+
+/// Applies all rules in one walk over the graph of `module`. At each node the rules are tried in their
+/// order, those that cannot match there left aside; no two matches share a node, and what one rule
+/// puts in, another does not see. `matches` may be NULL, or has room for `fxir_pattern_set_count`
+/// handles, which the caller frees: what each rule replaced. When nothing matches, or the call fails,
+/// nothing changes.
+///
+/// Statuses: those of `fxir_replace_pattern_with`.
+fxir_status fxir_pattern_set_apply(const struct fxir_pattern_set *set,
+                                   struct fxir_module *module,
+                                   struct fxir_matches **matches,
+                                   struct fxir_error **error);
+
+/// Applies all rules again and again until none matches any more. `matches` is as in
+/// `fxir_pattern_set_apply`, over all rounds: nodes of replacements that were replaced in turn are not
+/// among them, and what placeholders met is what took its place. `rounds`, which may be NULL, gets how
+/// often something was replaced. When the call fails, nothing changes.
+///
+/// Statuses: those of `fxir_replace_pattern_with`; FXIR_LIMIT (a rule, which the message names, still
+/// matches after `limit` rounds).
+fxir_status fxir_pattern_set_apply_to_fixpoint(const struct fxir_pattern_set *set,
+                                               struct fxir_module *module,
+                                               size_t limit,
+                                               struct fxir_matches **matches,
+                                               size_t *rounds,
+                                               struct fxir_error **error);
+
+/// Frees a set. NULL and a dead handle do nothing.
+void fxir_pattern_set_free(struct fxir_pattern_set *set);
+
 /// How many matches; 0 when `matches` is none.
 size_t fxir_matches_count(const struct fxir_matches *matches);
 
@@ -1773,8 +1962,9 @@ size_t fxir_matches_pattern_nodes(const struct fxir_matches *matches,
                                   size_t capacity);
 
 /// The node of the pattern that has this name, to be asked for below: so nobody needs to keep the
-/// numbers of a pattern's nodes. 0 when there is none. Looks at every node of the pattern.
-fxir_node fxir_matches_pattern_node(const struct fxir_matches *matches, const char *name);
+/// numbers of a pattern's nodes. What a name-node map calls a node comes before nodes' own names. 0 when there is none. Looks at every node of the pattern.
+fxir_node fxir_matches_pattern_node(const struct fxir_matches *matches,
+                                    const char *name);
 
 /// The nodes of the graph from which a match was found upwards: those that the pattern returns and
 /// uses no further, in the pattern's order. Fills `nodes` with as many as `capacity` allows and

@@ -35,6 +35,8 @@ pub(super) struct MatchesRecord {
 pub(super) struct PatternNodes {
     nodes: Vec<NodeId>,
     names: Vec<Name>,
+    /// What a name-node map calls nodes.
+    mapped: HashMap<String, usize>,
     /// Of the pattern's tree.
     symbols: Arc<Symbols>,
     places: HashMap<NodeId, usize>,
@@ -60,13 +62,23 @@ impl PatternNodes {
         let graph = pattern.graph();
         let names = nodes.iter().map(|&node| graph[node].name()).collect();
         let symbols = graph.symbols().clone();
-        Arc::new(PatternNodes { nodes, names, symbols, places, anchors: pattern.anchors(match_output) })
+        let mapped = pattern.names().iter().map(|&(name, place)| (name.to_owned(), place)).collect();
+        Arc::new(PatternNodes { nodes, names, mapped, symbols, places, anchors: pattern.anchors(match_output) })
     }
 
     fn find(&self, name: &str) -> Option<NodeId> {
-        let name = Name::find(&self.symbols, name)?;
-        let place = self.names.iter().position(|&other| other == name)?;
+        let place = match self.mapped.get(name) {
+            Some(&place) => place,
+            None => {
+                let name = Name::find(&self.symbols, name)?;
+                self.names.iter().position(|&other| other == name)?
+            }
+        };
         self.nodes.get(place).copied()
+    }
+
+    pub(super) fn symbols(&self) -> &Arc<Symbols> {
+        &self.symbols
     }
 }
 
@@ -153,7 +165,7 @@ pub unsafe extern "C" fn fxir_matches_pattern_nodes(
 }
 
 /// The node of the pattern that has this name, to be asked for below: so nobody needs to keep the
-/// numbers of a pattern's nodes. 0 when there is none. Looks at every node of the pattern.
+/// numbers of a pattern's nodes. What a name-node map calls a node comes before nodes' own names. 0 when there is none. Looks at every node of the pattern.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_matches_pattern_node(matches: *const fxir_matches, name: *const c_char) -> fxir_node {
     boundary::value(0, || {

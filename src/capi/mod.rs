@@ -46,7 +46,12 @@ pub mod lint;
 pub mod trace;
 pub mod trace_code;
 
+pub mod match_callbacks;
+pub mod match_options;
+
 pub mod rewrite;
+
+pub mod pattern_set;
 
 pub mod matches;
 

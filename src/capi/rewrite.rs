@@ -2,188 +2,157 @@
 
 use super::boundary;
 use super::error::{fxir_error, Failure, Outcome};
-use super::handle;
 use super::input::{self, Out};
+use super::match_callbacks::{asking, fxir_build_replacement, fxir_fill_in_meta, Asked, MetaFunction, RuleCallbacks};
+use super::match_options::{fxir_match_options, Matching};
 use super::matches::{fxir_matches, MatchesRecord, PatternNodes};
 use super::module::fxir_module;
 use super::module_handle::{self, ModuleHandle};
 use super::status::*;
-use super::tree_cell::Planning;
-use crate::ir::{Error, ErrorKind, ModuleId, ModuleTree, Result};
-use crate::passes::subgraph_matcher::{match_pattern, Binding, MatchCallbacks, MatchOptions, ModuleMatching, Pattern};
-use crate::passes::subgraph_rewriter::{Rewrite, RewriteCallbacks, Rule};
-use std::ffi::c_void;
+use crate::ir::{ModuleId, ModuleTree};
+use crate::passes::subgraph_matcher::{match_pattern, MatchCallbacks, MatchOptions, Pattern};
+use crate::passes::subgraph_rewriter::{MemberConflict, Rewrite, Rule};
+use std::ffi::{c_char, c_void};
+use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
-/// Two calls of modules are alike when the types of the modules are the same.
-pub const FXIR_MATCH_MODULES_BY_TYPE: i32 = 0;
-/// Two calls of modules are alike when their paths are the same, as in torch 2.
-pub const FXIR_MATCH_MODULES_BY_TARGET: i32 = 1;
-/// Two calls of modules are alike when types and all settings that are no tensors are the same.
-pub const FXIR_MATCH_MODULES_BY_TYPE_AND_SETTINGS: i32 = 2;
+/// The module's own member is used, as in torch.fx.
+pub const FXIR_MEMBERS_KEEP: i32 = 0;
+/// The replacement's member gets a name that is free: "act_1".
+pub const FXIR_MEMBERS_RENAME: i32 = 1;
+/// The rewrite is refused with `FXIR_ALREADY_EXISTS`.
+pub const FXIR_MEMBERS_REFUSE: i32 = 2;
 
-/// Decides on a match: stores 1 into `*verdict` to keep it, 0 to reject it; it is 1 before the call.
-/// A match that is rejected claims no nodes, so that others may overlap it. Returns 0, or a code of
-/// its own that stops the whole call with `FXIR_CALLBACK`.
-///
-/// `matches` holds the one match, at index 0, and is dead once the callback returns. `module` is a
-/// view for reading only, and dead then too; any other use of that module on this thread is
-/// `FXIR_BUSY` meanwhile. Must not throw or longjmp.
-pub type fxir_match_filter = Option<
-    unsafe extern "C" fn(
-        user_data: *mut c_void,
-        module: *const fxir_module,
-        matches: *const fxir_matches,
-        verdict: *mut i32,
-    ) -> i32,
->;
-
-/// How a pattern is compared with a graph. Make one with `fxir_match_options_init`; torch's options
-/// of these names.
+/// A function that tells what the nodes of one target yield, in replacements.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct fxir_match_options {
-    /// `sizeof(fxir_match_options)`, set by `fxir_match_options_init`.
+pub struct fxir_meta_function {
+    /// What the nodes call: "torch.add". Read during the call that it is given to.
+    pub target: *const c_char,
+    /// Called for each such node.
+    pub function: fxir_fill_in_meta,
+    /// Passed to `function`.
+    pub user_data: *mut c_void,
+}
+
+/// What takes the place of a pattern, and how. Make one with `fxir_rewrite_options_init`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct fxir_rewrite_options {
+    /// `sizeof(fxir_rewrite_options)`, set by `fxir_rewrite_options_init`.
     pub struct_size: usize,
-    /// 1: the pattern's output must be the graph's. `fxir_replace_pattern` takes 0 only.
-    pub match_output: i32,
-    /// 1: a placeholder of the pattern is met by a placeholder only, not by anything.
-    pub match_placeholder: i32,
-    /// 1: keep matches that share a node; by default only the first is kept. `fxir_replace_pattern`
-    /// takes 0 only.
-    pub keep_overlapping_matches: i32,
-    /// 1: a literal is met by any literal, though never by a node.
-    pub ignore_literals: i32,
-    /// What makes two calls of modules alike: one of FXIR_MATCH_MODULES_*.
-    pub modules: i32,
+    /// How the pattern is compared; NULL for the defaults.
+    pub match_options: *const fxir_match_options,
+    /// What takes the place of every match; NULL: `build` is asked. Just one of the two is given.
+    pub replacement: *const fxir_module,
+    /// Gives what takes the place of each match.
+    pub build: fxir_build_replacement,
+    /// Passed to `build`.
+    pub build_data: *mut c_void,
+    /// What becomes of a member that a replacement brings when the module has another of its name:
+    /// one of FXIR_MEMBERS_*. A member that is the same, a copy of one module or a tensor in the same
+    /// place, is no other.
+    pub members: i32,
     /// Must be 0.
     pub reserved: i32,
-    /// Decides on each match; NULL keeps all.
-    pub filter: fxir_match_filter,
-    /// Passed to `filter`.
-    pub filter_data: *mut c_void,
+    /// Tell what nodes of the replacement yield; NULL when there are none. Several of one target are
+    /// called one after the other.
+    pub meta_functions: *const fxir_meta_function,
+    /// How many there are.
+    pub meta_function_count: usize,
 }
 
-/// Makes `*options` the defaults. Does nothing when it is NULL.
+/// Makes `*options` the defaults: nothing takes a pattern's place yet. Does nothing when it is NULL.
 #[no_mangle]
-pub unsafe extern "C" fn fxir_match_options_init(options: *mut fxir_match_options) {
+pub unsafe extern "C" fn fxir_rewrite_options_init(options: *mut fxir_rewrite_options) {
     if !options.is_null() {
-        options.write(defaults());
-    }
-}
-
-fn defaults() -> fxir_match_options {
-    fxir_match_options {
-        struct_size: size_of::<fxir_match_options>(),
-        match_output: 0,
-        match_placeholder: 0,
-        keep_overlapping_matches: 0,
-        ignore_literals: 0,
-        modules: FXIR_MATCH_MODULES_BY_TYPE,
-        reserved: 0,
-        filter: None,
-        filter_data: std::ptr::null_mut(),
-    }
-}
-
-/// The options as the pass takes them.
-unsafe fn read(options: *const fxir_match_options) -> Outcome<(MatchOptions, Filter)> {
-    let given = match options.is_null() {
-        true => defaults(),
-        // SAFETY: passed on.
-        false => unsafe { input::options(options, "options") }?,
-    };
-    if given.reserved != 0 {
-        return Err(Failure::new(FXIR_INVALID_ARGUMENT, "`options.reserved` is not 0"));
-    }
-    let modules = match given.modules {
-        FXIR_MATCH_MODULES_BY_TYPE => ModuleMatching::Type,
-        FXIR_MATCH_MODULES_BY_TARGET => ModuleMatching::Target,
-        FXIR_MATCH_MODULES_BY_TYPE_AND_SETTINGS => ModuleMatching::TypeAndSettings,
-        other => {
-            let message = format!("`options.modules` is {other}, none of FXIR_MATCH_MODULES_*");
-            return Err(Failure::new(FXIR_INVALID_ARGUMENT, message));
-        }
-    };
-    let options = MatchOptions {
-        match_output: input::flag(given.match_output, "options.match_output")?,
-        match_placeholder: input::flag(given.match_placeholder, "options.match_placeholder")?,
-        remove_overlapping_matches: !input::flag(given.keep_overlapping_matches, "options.keep_overlapping_matches")?,
-        ignore_literals: input::flag(given.ignore_literals, "options.ignore_literals")?,
-        modules,
-        ..MatchOptions::default()
-    };
-    Ok((options, Filter { filter: given.filter, data: given.filter_data }))
-}
-
-#[derive(Clone, Copy)]
-struct Filter {
-    filter: fxir_match_filter,
-    data: *mut c_void,
-}
-
-impl Filter {
-    /// Asks the caller about one match.
-    fn ask(
-        &self,
-        module: &ModuleHandle,
-        plan: &Planning<'_>,
-        pattern: &Arc<PatternNodes>,
-        bindings: &[Binding],
-    ) -> Outcome<bool> {
-        let Some(filter) = self.filter else { return Ok(true) };
-        let matches = handle::create(MatchesRecord::one(pattern, module.symbols(), bindings))?;
-        let mut verdict = 1;
-        let code = module.call_with_view(plan, |view| {
-            // SAFETY: the caller's function, called as its type says.
-            unsafe { filter(self.data, view, matches, &raw mut verdict) }
+        options.write(fxir_rewrite_options {
+            struct_size: size_of::<fxir_rewrite_options>(),
+            match_options: null(),
+            replacement: null(),
+            build: None,
+            build_data: null_mut(),
+            members: FXIR_MEMBERS_KEEP,
+            reserved: 0,
+            meta_functions: null(),
+            meta_function_count: 0,
         });
-        handle::free::<MatchesRecord>(matches)?;
-        match code? {
-            0 => input::flag(verdict, "verdict"),
-            code => Err(Failure::callback(code)),
+    }
+}
+
+/// A graph that is only read, as it was when the call began.
+pub(super) type Side = (Arc<ModuleTree>, ModuleId);
+
+pub(super) unsafe fn side(module: *const fxir_module) -> Outcome<Side> {
+    let module = module_handle::module(module)?;
+    Ok((module.snapshot()?, module.id()))
+}
+
+/// A pattern and what takes its place, taken over from the caller.
+pub(super) struct OwnedRule {
+    pattern: Side,
+    matching: Matching,
+    replacement: Option<Side>,
+    members: MemberConflict,
+    meta: Vec<MetaFunction>,
+}
+
+impl OwnedRule {
+    pub(super) unsafe fn read(pattern: Side, options: *const fxir_rewrite_options) -> Outcome<OwnedRule> {
+        // SAFETY: passed on.
+        unsafe {
+            let given = input::options(options, "options")?;
+            if given.reserved != 0 {
+                return Err(Failure::new(FXIR_INVALID_ARGUMENT, "`options.reserved` is not 0"));
+            }
+            if given.replacement.is_null() == given.build.is_none() {
+                let message = "`options` need either a `replacement` or a function `build`";
+                return Err(Failure::new(FXIR_INVALID_ARGUMENT, message));
+            }
+            let mut matching = Matching::for_rewrite(given.match_options)?;
+            matching.callbacks.build = given.build.map(|build| (build, given.build_data));
+            let replacement = match given.replacement.is_null() {
+                true => None,
+                false => Some(side(given.replacement)?),
+            };
+            let members = match given.members {
+                FXIR_MEMBERS_KEEP => MemberConflict::Keep,
+                FXIR_MEMBERS_RENAME => MemberConflict::Rename,
+                FXIR_MEMBERS_REFUSE => MemberConflict::Refuse,
+                other => {
+                    let message = format!("`options.members` is {other}, none of FXIR_MEMBERS_*");
+                    return Err(Failure::new(FXIR_INVALID_ARGUMENT, message));
+                }
+            };
+            let meta = input::slice(given.meta_functions, given.meta_function_count, "options.meta_functions")?;
+            let meta: Outcome<Vec<MetaFunction>> = meta.iter().map(|meta| meta_function(meta)).collect();
+            let rule = OwnedRule { pattern, matching, replacement, members, meta: meta? };
+            // What no search would take is refused now.
+            rule.prepare()?;
+            Ok(rule)
         }
     }
-}
 
-/// The caller's filter, as the passes ask it; its failure is kept as it was.
-struct Asking<'a> {
-    module: &'a ModuleHandle,
-    plan: &'a Planning<'a>,
-    nodes: &'a Arc<PatternNodes>,
-    filter: Filter,
-    failure: Option<Box<Failure>>,
-}
-
-impl MatchCallbacks for Asking<'_> {
-    fn filter(&mut self, _: usize, _: &ModuleTree, bindings: &[Binding]) -> Result<bool> {
-        self.filter.ask(self.module, self.plan, self.nodes, bindings).map_err(|found| {
-            self.failure = Some(found);
-            Error::new(ErrorKind::Callback(0), "a filter stopped the search")
-        })
+    pub(super) fn prepare(&self) -> Outcome<Pattern<'_>> {
+        self.matching.pattern(&self.pattern.0, self.pattern.1)
     }
 
-    fn has_filter(&self, _: usize) -> bool {
-        self.filter.filter.is_some()
+    pub(super) fn rule<'a>(&'a self, pattern: &'a Pattern<'a>) -> Rule<'a> {
+        let replacement = self.replacement.as_ref().map(|(tree, module)| (&**tree, *module));
+        Rule { pattern, options: self.matching.options, replacement, members: self.members }
+    }
+
+    pub(super) fn asked(&self, pattern: &Pattern<'_>) -> Asked<'_> {
+        let nodes = PatternNodes::new(pattern, false);
+        Asked { nodes, callbacks: self.matching.callbacks, meta: &self.meta }
     }
 }
 
-impl RewriteCallbacks for Asking<'_> {}
-
-/// Runs a search whose filter is the caller's; its failure comes out as it was.
-fn search<T>(
-    module: &ModuleHandle,
-    plan: &Planning<'_>,
-    nodes: &Arc<PatternNodes>,
-    filter: Filter,
-    run: impl FnOnce(&mut Asking<'_>) -> Result<T>,
-) -> Outcome<T> {
-    let mut asking = Asking { module, plan, nodes, filter, failure: None };
-    let result = run(&mut asking);
-    match asking.failure {
-        Some(failure) => Err(failure),
-        None => Ok(result?),
-    }
+unsafe fn meta_function(given: &fxir_meta_function) -> Outcome<MetaFunction> {
+    // SAFETY: passed on.
+    let target = unsafe { input::text(given.target, "options.meta_functions.target") }?.to_owned();
+    let function = given.function.ok_or_else(|| input::null("options.meta_functions.function"))?;
+    Ok(MetaFunction { target, function, data: given.user_data })
 }
 
 /// Finds every match of the graph of `pattern` in the graph of `module`, and changes nothing.
@@ -193,7 +162,8 @@ fn search<T>(
 /// for the defaults. The caller frees `*matches`.
 ///
 /// Statuses: FXIR_INVALID_ARGUMENT (the pattern has no output, a node that nothing uses, or a
-/// placeholder that it only returns; unknown options; a verdict that is neither 0 nor 1), FXIR_LINT
+/// placeholder that it only returns; with `name_node_map` an output that does not end in such a dict;
+/// unknown options; a verdict that is neither 0 nor 1), FXIR_LINT
 /// (a graph is not in order), FXIR_UNSUPPORTED (newer options), FXIR_CALLBACK. torch.fx:
 /// `SubgraphMatcher.match`.
 #[no_mangle]
@@ -206,19 +176,21 @@ pub unsafe extern "C" fn fxir_match_pattern(
 ) -> fxir_status {
     boundary::status(error, || {
         let matches = Out::required(matches, "matches")?;
-        let (options, filter) = read(options)?;
+        let matching = Matching::read(options)?;
         let module = module_handle::module(module)?;
-        let pattern = module_handle::module(pattern)?;
-        let pattern_tree = pattern.snapshot()?;
-        let prepared = Pattern::new(&pattern_tree, pattern.id())?;
-        let nodes = PatternNodes::new(&prepared, options.match_output);
+        let pattern = side(pattern)?;
+        let prepared = matching.pattern(&pattern.0, pattern.1)?;
+        let nodes = PatternNodes::new(&prepared, matching.options.match_output);
+        let options: MatchOptions = matching.options;
         let find = |tree: &ModuleTree, callbacks: &mut dyn MatchCallbacks| {
             crate::ir::lint::lint(tree, module.id())?;
             match_pattern(tree, module.id(), &prepared, &options, callbacks)
         };
-        let found = if filter.filter.is_some() {
+        let RuleCallbacks { filter, nodes: equal, literals, .. } = matching.callbacks;
+        let found = if filter.is_some() || equal.is_some() || literals.is_some() {
             let plan = module.lock_plan()?;
-            search(&module, &plan, &nodes, filter, |asking| find(&plan, asking))?
+            let asked = Asked { nodes: nodes.clone(), callbacks: matching.callbacks, meta: &[] };
+            asking(&module, &plan, None, &[asked], |asking| find(&plan, asking))?
         } else {
             find(&*module.snapshot()?, &mut ())?
         };
@@ -257,37 +229,64 @@ pub unsafe extern "C" fn fxir_replace_pattern(
 ) -> fxir_status {
     boundary::status(error, || {
         let module = module_handle::module(module)?;
-        let pattern = module_handle::module(pattern)?;
-        let replacement = module_handle::module(replacement)?;
-        let pattern = (pattern.snapshot()?, pattern.id());
-        let replacement = (replacement.snapshot()?, replacement.id());
-        replace(module, pattern, replacement, options, matches)
+        replace(module, side(pattern)?, side(replacement)?, options, matches)
+    })
+}
+
+/// Replaces every match of the graph of `pattern` in the graph of `module`, as `fxir_replace_pattern`
+/// does, by what `options` say: one replacement for all, or one that a callback builds for each match.
+/// `options` is required; `matches` may be NULL, and holds only those that were replaced.
+///
+/// The callbacks are done with before anything changes. When nothing matches, or the call fails,
+/// nothing changes.
+///
+/// Statuses: those of `fxir_replace_pattern`; FXIR_INVALID_ARGUMENT too when `options` give neither or
+/// both of `replacement` and `build`; FXIR_ALREADY_EXISTS (FXIR_MEMBERS_REFUSE and a member of that
+/// name); FXIR_INVALID_HANDLE (`build` gave what is no module). torch.fx: `replace_pattern_with_filters`
+/// with its `replacement_callback`.
+#[no_mangle]
+pub unsafe extern "C" fn fxir_replace_pattern_with(
+    module: *mut fxir_module,
+    pattern: *const fxir_module,
+    options: *const fxir_rewrite_options,
+    matches: *mut *mut fxir_matches,
+    error: *mut *mut fxir_error,
+) -> fxir_status {
+    boundary::status(error, || {
+        let module = module_handle::module(module)?;
+        let rule = OwnedRule::read(side(pattern)?, options)?;
+        replace_by(&module, rule, matches)
     })
 }
 
 /// What replacing comes to, wherever the two sides are from.
 pub(super) unsafe fn replace(
     module: ModuleHandle,
-    pattern: (Arc<ModuleTree>, ModuleId),
-    replacement: (Arc<ModuleTree>, ModuleId),
+    pattern: Side,
+    replacement: Side,
     options: *const fxir_match_options,
     matches: *mut *mut fxir_matches,
 ) -> Outcome<()> {
-    let matches = Out::optional(matches);
-    let (options, filter) = read(options)?;
-    if options.match_output || !options.remove_overlapping_matches {
-        let message = "a rewrite takes neither `match_output` nor `keep_overlapping_matches`";
-        return Err(Failure::new(FXIR_INVALID_ARGUMENT, message));
+    // SAFETY: passed on.
+    unsafe {
+        let matching = Matching::for_rewrite(options)?;
+        let (members, meta) = (MemberConflict::Keep, Vec::new());
+        replace_by(&module, OwnedRule { pattern, matching, replacement: Some(replacement), members, meta }, matches)
     }
-    let prepared = Pattern::new(&pattern.0, pattern.1)?;
-    let nodes = PatternNodes::new(&prepared, false);
+}
+
+unsafe fn replace_by(module: &ModuleHandle, rule: OwnedRule, matches: *mut *mut fxir_matches) -> Outcome<()> {
+    let matches = Out::optional(matches);
+    let prepared = rule.prepare()?;
+    let asked = [rule.asked(&prepared)];
     let plan = module.lock_plan()?;
-    let rule = Rule { options, replacement: Some((&*replacement.0, replacement.1)), ..Rule::new(&prepared) };
-    let rewrite =
-        search(&module, &plan, &nodes, filter, |asking| Rewrite::compute(&plan, module.id(), &[rule], asking))?;
+    let rewrite = asking(module, &plan, None, &asked, |asking| {
+        Rewrite::compute(&plan, module.id(), &[rule.rule(&prepared)], asking)
+    })?;
+    let nodes = asked[0].nodes.clone();
     // Else a tree that holds both sides would be copied for the change.
-    drop(prepared);
-    drop((pattern, replacement));
+    drop((asked, prepared));
+    drop(rule);
     let replaced = rewrite.apply(&mut *plan.write()?)?.pop().unwrap_or_default();
     matches.set_handle(MatchesRecord::replaced(&nodes, module.symbols(), replaced))
 }

@@ -162,6 +162,14 @@ impl<'a> Planning<'a> {
     }
 }
 
+impl Writing<'_> {
+    /// Puts another tree in the place of this one: a changed copy of it, with the same strings.
+    pub(super) fn replace(&mut self, tree: Arc<ModuleTree>) {
+        debug_assert!(Arc::ptr_eq(tree.symbols(), &self.cell.symbols));
+        *self.guard = tree;
+    }
+}
+
 impl Deref for Planning<'_> {
     type Target = ModuleTree;
 

@@ -42,9 +42,9 @@ pub fn rewrite_to_fixpoint(
     }
 }
 
-/// What the rounds of a rewrite did, together.
+/// What the rounds of a rewrite did, together; for callers that hold the tree themselves.
 #[derive(Debug, Default)]
-struct Rounds {
+pub struct Rounds {
     count: usize,
     limit: usize,
     replaced: Vec<Replaced>,
@@ -54,12 +54,12 @@ struct Rounds {
 
 impl Rounds {
     /// None yet, and no more than so many.
-    fn new(limit: usize) -> Rounds {
+    pub fn new(limit: usize) -> Rounds {
         Rounds { limit, ..Rounds::default() }
     }
 
     /// Whether a rewrite finds nothing more to do; [`ErrorKind::Limit`] when it does, and must not.
-    fn is_settled(&self, rewrite: &Rewrite) -> Result<bool> {
+    pub fn is_settled(&self, rewrite: &Rewrite) -> Result<bool> {
         if rewrite.is_empty() {
             return Ok(true);
         }
@@ -74,8 +74,13 @@ impl Rounds {
         Err(Error::new(ErrorKind::Limit, message))
     }
 
+    /// How many were applied.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
     /// Changes the tree that the rewrite was computed on.
-    fn apply(&mut self, rewrite: Rewrite, tree: &mut ModuleTree) -> Result<()> {
+    pub fn apply(&mut self, rewrite: Rewrite, tree: &mut ModuleTree) -> Result<()> {
         let (round, latest) = rewrite.apply_with(tree, wide::MANY)?;
         self.count += 1;
         self.latest.extend(latest);
@@ -95,7 +100,7 @@ impl Rounds {
     /// What each rule did, on the graph as the last round left it. Nodes that were replaced in turn
     /// are left out of the replacements, and what placeholders are bound to is what took their place:
     /// nothing, where nothing did.
-    fn finish(mut self, graph: &Graph) -> Vec<Replaced> {
+    pub fn finish(mut self, graph: &Graph) -> Vec<Replaced> {
         for replaced in &mut self.replaced {
             replaced.keep_live(graph);
             revive_placeholders(graph, &mut replaced.matches, &replaced.placeholders, |node| {

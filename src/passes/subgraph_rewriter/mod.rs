@@ -14,7 +14,7 @@ mod rewrite;
 mod wide;
 
 pub use callbacks::RewriteCallbacks;
-pub use fixpoint::rewrite_to_fixpoint;
+pub use fixpoint::{rewrite_to_fixpoint, Rounds};
 pub use members::MemberConflict;
 pub use rewrite::{Rewrite, Rule};
 

@@ -1,0 +1,229 @@
+//! Many rules in one walk: `fxir_pattern_set`.
+
+use super::boundary;
+use super::error::{fxir_error, Outcome};
+use super::handle::{self, Handle};
+use super::input::{self, Out};
+use super::match_callbacks::{asking, Asked};
+use super::matches::{fxir_matches, MatchesRecord};
+use super::module::fxir_module;
+use super::module_handle::{self, ModuleHandle};
+use super::release;
+use super::rewrite::{fxir_rewrite_options, side, OwnedRule};
+use super::status::*;
+use crate::passes::subgraph_matcher::Pattern;
+use crate::passes::subgraph_rewriter::{Replaced, Rewrite, Rounds, Rule};
+use parking_lot::Mutex;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// Patterns, each with what takes its place: rules that are applied together. It holds copies of
+/// patterns and replacements as they were when they were added. Freed with `fxir_pattern_set_free`.
+/// Several threads may apply one set at once, also while rules are added; its callbacks are called
+/// on the threads that apply it.
+pub struct fxir_pattern_set;
+
+/// Gives back what a rule's callbacks are passed: called exactly once, with no lock held, on any
+/// thread, when the set was freed and no call uses the rule any more.
+pub type fxir_destroy = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
+
+struct PatternSet {
+    rules: Mutex<Vec<Arc<SetRule>>>,
+}
+
+struct SetRule {
+    rule: OwnedRule,
+    destroy: Option<unsafe extern "C" fn(user_data: *mut c_void)>,
+    destroy_data: *mut c_void,
+}
+
+// SAFETY: the pointers are the caller's; by the contract of `fxir_pattern_set` its callbacks may be
+// called on any thread.
+unsafe impl Send for SetRule {}
+// SAFETY: as above; nothing in it changes.
+unsafe impl Sync for SetRule {}
+
+impl Drop for SetRule {
+    fn drop(&mut self) {
+        if let Some(destroy) = self.destroy {
+            let data = self.destroy_data;
+            // SAFETY: the caller's function, called once, as its type says.
+            release::run_unlocked(move || unsafe { destroy(data) });
+        }
+    }
+}
+
+impl Handle for PatternSet {
+    type C = fxir_pattern_set;
+    const WHAT: &'static str = "pattern set";
+}
+
+/// Makes an empty set, which the caller frees.
+#[no_mangle]
+pub unsafe extern "C" fn fxir_pattern_set_new(
+    set: *mut *mut fxir_pattern_set,
+    error: *mut *mut fxir_error,
+) -> fxir_status {
+    boundary::status(error, || Out::required(set, "set")?.set_handle(PatternSet { rules: Mutex::new(Vec::new()) }))
+}
+
+/// Adds a rule: a pattern and what takes its place. Rules are counted from 0 in the order in which
+/// they are added; `rule`, which may be NULL, gets the number. Both sides may be changed and freed
+/// after. `destroy`, which may be NULL, is called with `destroy_data` once the rule is used no more;
+/// never when this call fails.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT and FXIR_LINT (a pattern that `fxir_match_pattern` refuses, options
+/// that `fxir_replace_pattern_with` refuses; whether pattern and replacement fit is seen when the set
+/// is applied), FXIR_UNSUPPORTED (newer options), FXIR_INVALID_UTF8.
+#[no_mangle]
+pub unsafe extern "C" fn fxir_pattern_set_add(
+    set: *mut fxir_pattern_set,
+    pattern: *const fxir_module,
+    options: *const fxir_rewrite_options,
+    destroy: fxir_destroy,
+    destroy_data: *mut c_void,
+    rule: *mut usize,
+    error: *mut *mut fxir_error,
+) -> fxir_status {
+    boundary::status(error, || {
+        let number = Out::optional(rule);
+        let rule = OwnedRule::read(side(pattern)?, options)?;
+        let set = handle::get::<PatternSet>(set)?;
+        let mut rules = set.rules.lock();
+        rules.push(Arc::new(SetRule { rule, destroy, destroy_data }));
+        number.set(rules.len() - 1);
+        Ok(())
+    })
+}
+
+/// How many rules there are; 0 when `set` is none.
+#[no_mangle]
+pub extern "C" fn fxir_pattern_set_count(set: *const fxir_pattern_set) -> usize {
+    boundary::value(0, || Ok(handle::get::<PatternSet>(set)?.rules.lock().len()))
+}
+
+/// Applies all rules in one walk over the graph of `module`. At each node the rules are tried in their
+/// order, those that cannot match there left aside; no two matches share a node, and what one rule
+/// puts in, another does not see. `matches` may be NULL, or has room for `fxir_pattern_set_count`
+/// handles, which the caller frees: what each rule replaced. When nothing matches, or the call fails,
+/// nothing changes.
+///
+/// Statuses: those of `fxir_replace_pattern_with`.
+#[no_mangle]
+pub unsafe extern "C" fn fxir_pattern_set_apply(
+    set: *const fxir_pattern_set,
+    module: *mut fxir_module,
+    matches: *mut *mut fxir_matches,
+    error: *mut *mut fxir_error,
+) -> fxir_status {
+    boundary::status(error, || {
+        let module = module_handle::module(module)?;
+        let rules = Rules::of(set)?;
+        let patterns = rules.patterns()?;
+        let asked = rules.asked(&patterns);
+        let plan = module.lock_plan()?;
+        let rewrite = asking(&module, &plan, None, &asked, |asking| {
+            Rewrite::compute(&plan, module.id(), &rules.rules(&patterns), asking)
+        })?;
+        let replaced = rewrite.apply(&mut *plan.write()?)?;
+        hand_out(&module, &asked, replaced, matches)
+    })
+}
+
+/// Applies all rules again and again until none matches any more. `matches` is as in
+/// `fxir_pattern_set_apply`, over all rounds: nodes of replacements that were replaced in turn are not
+/// among them, and what placeholders met is what took its place. `rounds`, which may be NULL, gets how
+/// often something was replaced. When the call fails, nothing changes.
+///
+/// Statuses: those of `fxir_replace_pattern_with`; FXIR_LIMIT (a rule, which the message names, still
+/// matches after `limit` rounds).
+#[no_mangle]
+pub unsafe extern "C" fn fxir_pattern_set_apply_to_fixpoint(
+    set: *const fxir_pattern_set,
+    module: *mut fxir_module,
+    limit: usize,
+    matches: *mut *mut fxir_matches,
+    rounds: *mut usize,
+    error: *mut *mut fxir_error,
+) -> fxir_status {
+    boundary::status(error, || {
+        let count = Out::optional(rounds);
+        let module = module_handle::module(module)?;
+        let rules = Rules::of(set)?;
+        let patterns = rules.patterns()?;
+        let asked = rules.asked(&patterns);
+        let plan = module.lock_plan()?;
+        // Callbacks see each round on a copy; the module itself changes once, at the end.
+        let copy = ModuleHandle::root_of((*plan).clone()).sibling(module.id());
+        let mut rounds = Rounds::new(limit);
+        loop {
+            let round = copy.lock_plan()?;
+            let rewrite = asking(&copy, &round, Some(&plan), &asked, |asking| {
+                Rewrite::compute(&round, copy.id(), &rules.rules(&patterns), asking)
+            })?;
+            if rounds.is_settled(&rewrite)? {
+                break;
+            }
+            rounds.apply(rewrite, &mut *round.write()?)?;
+        }
+        let applied = rounds.count();
+        let tree = copy.snapshot()?;
+        drop(copy);
+        let replaced = rounds.finish(tree.graph(module.id())?);
+        let mut changed = plan.write()?;
+        if applied > 0 {
+            changed.replace(tree);
+        }
+        drop(changed);
+        hand_out(&module, &asked, replaced, matches)?;
+        count.set(applied);
+        Ok(())
+    })
+}
+
+/// Frees a set. NULL and a dead handle do nothing.
+#[no_mangle]
+pub extern "C" fn fxir_pattern_set_free(set: *mut fxir_pattern_set) {
+    boundary::value((), || handle::free::<PatternSet>(set));
+}
+
+/// The rules of a set as they are when it is applied.
+struct Rules(Vec<Arc<SetRule>>);
+
+impl Rules {
+    fn of(set: *const fxir_pattern_set) -> Outcome<Rules> {
+        Ok(Rules(handle::get::<PatternSet>(set)?.rules.lock().clone()))
+    }
+
+    fn patterns(&self) -> Outcome<Vec<Pattern<'_>>> {
+        self.0.iter().map(|it| it.rule.prepare()).collect()
+    }
+
+    fn rules<'a>(&'a self, patterns: &'a [Pattern<'a>]) -> Vec<Rule<'a>> {
+        self.0.iter().zip(patterns).map(|(it, pattern)| it.rule.rule(pattern)).collect()
+    }
+
+    fn asked(&self, patterns: &[Pattern<'_>]) -> Vec<Asked<'_>> {
+        self.0.iter().zip(patterns).map(|(it, pattern)| it.rule.asked(pattern)).collect()
+    }
+}
+
+/// Gives the caller what each rule did.
+unsafe fn hand_out(
+    module: &ModuleHandle,
+    asked: &[Asked<'_>],
+    replaced: Vec<Replaced>,
+    matches: *mut *mut fxir_matches,
+) -> Outcome<()> {
+    if matches.is_null() {
+        return Ok(());
+    }
+    let made: Outcome<Vec<_>> = asked
+        .iter()
+        .zip(replaced)
+        .map(|(asked, replaced)| handle::create(MatchesRecord::replaced(&asked.nodes, module.symbols(), replaced)))
+        .collect();
+    // SAFETY: by contract there is room for one a rule.
+    unsafe { input::fill(matches, asked.len(), made?) };
+    Ok(())
+}
