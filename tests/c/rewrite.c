@@ -193,7 +193,7 @@ static void refused_patterns(void) {
     for (i = 0; i < 6; i++) {
         int32_t *fields[6];
         fields[0] = &options.match_output, fields[1] = &options.match_placeholder, fields[2] = &options.keep_overlapping_matches;
-        fields[3] = &options.ignore_literals, fields[4] = &options.modules, fields[5] = &options.reserved;
+        fields[3] = &options.ignore_literals, fields[4] = &options.modules, fields[5] = &options.attributes;
         *fields[i] = 3;
         REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_match_pattern(module, pattern, &options, &matches, E));
         REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_replace_pattern(module, pattern, replacement, &options, &matches, E));
