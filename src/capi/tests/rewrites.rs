@@ -1,5 +1,6 @@
 use super::*;
 use crate::capi::dead_code::*;
+use crate::capi::match_options::*;
 use crate::capi::matches::*;
 use crate::capi::node_edit::*;
 use crate::capi::rewrite::*;
