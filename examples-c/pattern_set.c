@@ -75,7 +75,7 @@ int main(void) {
 
     fxir_matches *matches[RULE_COUNT];
     size_t rounds;
-    ok(fxir_pattern_set_apply_to_fixpoint(set, net, 100, matches, &rounds, &error));
+    ok(fxir_pattern_set_apply_to_fixpoint(set, net, 100, matches, RULE_COUNT, &rounds, &error));
     printf("settled after %zu rounds:\n", rounds);
     for (size_t i = 0; i < RULE_COUNT; i++) {
         printf("  %-14s %zu\n", RULES[i].name, fxir_matches_count(matches[i]));
@@ -93,12 +93,12 @@ int main(void) {
     /* Rules that never settle are an error that names one of them, and the net stays as it is. */
     const size_t nodes = fxir_graph_node_count(net);
     add(set, "def p(x, y): return x + y", "def r(x, y): return y + x");
-    EXPECT(fxir_pattern_set_apply_to_fixpoint(set, net, 100, NULL, NULL, &error) == FXIR_LIMIT);
+    EXPECT(fxir_pattern_set_apply_to_fixpoint(set, net, 100, NULL, 0, NULL, &error) == FXIR_LIMIT);
     printf("%s\n", fxir_error_message(error));
     fxir_error_free(error);
     EXPECT(fxir_graph_node_count(net) == nodes);
     /* Applied once, the rule is of use. */
-    ok(fxir_pattern_set_apply(set, net, NULL, &error));
+    ok(fxir_pattern_set_apply(set, net, NULL, 0, &error));
     EXPECT(fxir_graph_node_count(net) == nodes);
 
     fxir_pattern_set_free(set);

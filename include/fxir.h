@@ -1925,17 +1925,18 @@ size_t fxir_pattern_set_count(const struct fxir_pattern_set *set);
 
 /// Applies all rules in one walk over the graph of `module`. At each node the rules are tried in their
 /// order, those that cannot match there left aside; no two matches share a node, and what one rule
-/// puts in, another does not see. `matches` may be NULL, or has room for `fxir_pattern_set_count`
-/// handles, which the caller frees: what each rule replaced. When nothing matches, or the call fails,
-/// nothing changes.
+/// puts in, another does not see. `matches` has room for `matches_count` handles, which the caller
+/// frees: what each of the first rules replaced, NULL beyond the last one. It may be NULL when there is
+/// room for none. When nothing matches, or the call fails, nothing changes.
 ///
 /// Statuses: those of `fxir_replace_pattern_with`.
 fxir_status fxir_pattern_set_apply(const struct fxir_pattern_set *set,
                                    struct fxir_module *module,
                                    struct fxir_matches **matches,
+                                   size_t matches_count,
                                    struct fxir_error **error);
 
-/// Applies all rules again and again until none matches any more. `matches` is as in
+/// Applies all rules again and again until none matches any more. `matches` are as in
 /// `fxir_pattern_set_apply`, over all rounds: nodes of replacements that were replaced in turn are not
 /// among them, and what placeholders met is what took its place. `rounds`, which may be NULL, gets how
 /// often something was replaced. When the call fails, nothing changes.
@@ -1946,6 +1947,7 @@ fxir_status fxir_pattern_set_apply_to_fixpoint(const struct fxir_pattern_set *se
                                                struct fxir_module *module,
                                                size_t limit,
                                                struct fxir_matches **matches,
+                                               size_t matches_count,
                                                size_t *rounds,
                                                struct fxir_error **error);
 

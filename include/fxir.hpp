@@ -22,6 +22,8 @@ struct FuseOptions {
     std::string class_name; /* empty: the module's own name */
 };
 
+struct RewriteOptions;
+
 /* A module that frees its handle. */
 class Module : public ModuleView {
 public:
@@ -192,17 +194,19 @@ public:
 
     /* Passes. A filter may throw. */
     Matches replace_pattern(const ModuleView &pattern, const ModuleView &replacement, const MatchOptions &options = {}) {
-        return detail::Matching(options).run([&](const fxir_match_options *raw, fxir_matches **found, fxir_error **error) {
+        return detail::matching(options, [&](const fxir_match_options *raw, fxir_matches **found, fxir_error **error) {
             return fxir_replace_pattern(get(), pattern.get(), replacement.get(), raw, found, error);
         });
     }
     /* The same with both sides as FX code. */
     Matches replace_pattern_text(const std::string &pattern, const std::string &replacement,
                                  const MatchOptions &options = {}) {
-        return detail::Matching(options).run([&](const fxir_match_options *raw, fxir_matches **found, fxir_error **error) {
+        return detail::matching(options, [&](const fxir_match_options *raw, fxir_matches **found, fxir_error **error) {
             return fxir_replace_pattern_text(get(), detail::text(pattern), detail::text(replacement), raw, found, error);
         });
     }
+    /* One replacement for all matches, or one that a function builds for each: see fxir_rewrite.hpp. */
+    Matches replace_pattern_with(const ModuleView &pattern, const RewriteOptions &options);
     /* A set of nodes becomes a submodule called `name`; gives the node that calls it. */
     Node fuse(const std::vector<Node> &nodes, const std::string &name, const FuseOptions &options = {}) {
         const std::vector<fxir_node> ids = detail::ids(nodes);
@@ -310,5 +314,7 @@ inline Module trace_code(std::string_view text, const ModuleView *members = null
 }
 
 }  // namespace fxir
+
+#include "fxir_rewrite.hpp"
 
 #endif /* FXIR_HPP */

@@ -118,6 +118,11 @@ public:
         }
         return 1;
     }
+    /* That of the call that this thread is in, for callbacks that are kept beyond one call. */
+    static Carrier *&applying() {
+        static thread_local Carrier *innermost = nullptr;
+        return innermost;
+    }
     /* Throws what the callback threw that stopped the call, or else what the call came to. */
     void finish(fxir_status status, fxir_error *error) {
         if (status == FXIR_OK) return;

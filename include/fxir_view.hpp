@@ -61,15 +61,25 @@ public:
 class ModuleView;
 using MatchFilter = std::function<bool(ModuleView, MatchesView)>;
 using NodeFilter = std::function<bool(ModuleView, Node)>;
+/* Whether a node does what a node of the pattern does, and whether a literal meets one of the pattern; the
+ * last is what the library holds. */
+using MatchNodes = std::function<bool(ModuleView, Node, Node pattern_node, bool)>;
+using MatchLiterals = std::function<bool(const fxir_arg &, const fxir_arg &pattern_literal, bool)>;
 
-/* How a pattern is compared; see fxir_match_options. The filter says which matches to keep, and may throw. */
+/* How a pattern is compared; see fxir_match_options. The filter says which matches to keep. All functions
+ * may throw. */
 struct MatchOptions {
     bool match_output = false;
     bool match_placeholder = false;
     bool keep_overlapping_matches = false;
     bool ignore_literals = false;
     std::int32_t modules = FXIR_MATCH_MODULES_BY_TYPE;
+    std::int32_t attributes = FXIR_MATCH_ATTRIBUTES_BY_KIND;
+    bool normalize_args = false;
+    bool name_node_map = false;
     MatchFilter filter;
+    MatchNodes nodes_are_equal;
+    MatchLiterals literals_are_equal;
 };
 
 /* How many bytes nodes take: `node`, `output_bytes`, `total_bytes`. */
@@ -239,41 +249,67 @@ private:
 
 namespace detail {
 
-/* The options for C, and the filter's way out for what it throws. */
+/* The options for C, and the way out for what their functions throw: by `carrier`, or by that of the
+ * call that this thread is in. */
 class Matching {
 public:
-    explicit Matching(const MatchOptions &options) : options_(options) {
+    explicit Matching(const MatchOptions &options, Carrier *carrier = nullptr) : options_(options), carrier_(carrier) {
         fxir_match_options_init(&raw_);
         raw_.match_output = options.match_output;
         raw_.match_placeholder = options.match_placeholder;
         raw_.keep_overlapping_matches = options.keep_overlapping_matches;
         raw_.ignore_literals = options.ignore_literals;
         raw_.modules = options.modules;
-        if (!options.filter) return;
-        raw_.filter_data = this;
-        raw_.filter = [](void *data, const fxir_module *module, const fxir_matches *matches, std::int32_t *verdict) {
-            Matching &now = *static_cast<Matching *>(data);
-            return now.carrier_.run([&] { *verdict = now.options_.filter(ModuleView(module), MatchesView(matches)); });
-        };
+        raw_.attributes = options.attributes;
+        raw_.normalize_args = options.normalize_args;
+        raw_.name_node_map = options.name_node_map;
+        raw_.filter_data = raw_.nodes_data = raw_.literals_data = this;
+        if (options.filter) raw_.filter = filter;
+        if (options.nodes_are_equal) raw_.nodes_are_equal = nodes;
+        if (options.literals_are_equal) raw_.literals_are_equal = literals;
     }
     Matching(const Matching &) = delete;
     Matching &operator=(const Matching &) = delete;
 
-    /* Calls `call(&options, where matches go, &error)`. */
-    template <class Call>
-    Matches run(Call call) {
-        Matches found;
-        fxir_error *error = nullptr;
-        const fxir_status status = call(&raw_, found.out(), &error);
-        carrier_.finish(status, error);
-        return found;
-    }
+    const fxir_match_options *raw() const { return &raw_; }
+    Carrier &carrier() const { return carrier_ ? *carrier_ : *Carrier::applying(); }
 
 private:
+    static std::int32_t filter(void *data, const fxir_module *module, const fxir_matches *matches,
+                               std::int32_t *verdict) {
+        const Matching &now = *static_cast<Matching *>(data);
+        return now.carrier().run([&] { *verdict = now.options_.filter(ModuleView(module), MatchesView(matches)); });
+    }
+    static std::int32_t nodes(void *data, const fxir_module *module, fxir_node node, fxir_node pattern_node,
+                              std::int32_t *verdict) {
+        const Matching &now = *static_cast<Matching *>(data);
+        return now.carrier().run([&] {
+            *verdict = now.options_.nodes_are_equal(ModuleView(module), Node(node), Node(pattern_node), *verdict == 1);
+        });
+    }
+    static std::int32_t literals(void *data, const fxir_arg *literal, const fxir_arg *pattern_literal,
+                                 std::int32_t *verdict) {
+        const Matching &now = *static_cast<Matching *>(data);
+        return now.carrier().run(
+            [&] { *verdict = now.options_.literals_are_equal(*literal, *pattern_literal, *verdict == 1); });
+    }
+
     const MatchOptions &options_;
+    Carrier *carrier_;
     fxir_match_options raw_;
-    Carrier carrier_;
 };
+
+/* Calls `call(&options, where matches go, &error)`. */
+template <class Call>
+Matches matching(const MatchOptions &options, Call call) {
+    Carrier carrier;
+    const Matching with(options, &carrier);
+    Matches found;
+    fxir_error *error = nullptr;
+    const fxir_status status = call(with.raw(), found.out(), &error);
+    carrier.finish(status, error);
+    return found;
+}
 
 /* A filter of nodes for C. */
 class NodeAsking {
@@ -295,7 +331,7 @@ private:
 }  // namespace detail
 
 inline Matches ModuleView::match_pattern(const ModuleView &pattern, const MatchOptions &options) const {
-    return detail::Matching(options).run([&](const fxir_match_options *raw, fxir_matches **found, fxir_error **error) {
+    return detail::matching(options, [&](const fxir_match_options *raw, fxir_matches **found, fxir_error **error) {
         return fxir_match_pattern(module_, pattern.get(), raw, found, error);
     });
 }

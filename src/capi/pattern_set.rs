@@ -15,6 +15,7 @@ use crate::passes::subgraph_matcher::Pattern;
 use crate::passes::subgraph_rewriter::{Replaced, Rewrite, Rounds, Rule};
 use parking_lot::Mutex;
 use std::ffi::c_void;
+use std::ptr::null_mut;
 use std::sync::Arc;
 
 /// Patterns, each with what takes its place: rules that are applied together. It holds copies of
@@ -104,9 +105,9 @@ pub extern "C" fn fxir_pattern_set_count(set: *const fxir_pattern_set) -> usize 
 
 /// Applies all rules in one walk over the graph of `module`. At each node the rules are tried in their
 /// order, those that cannot match there left aside; no two matches share a node, and what one rule
-/// puts in, another does not see. `matches` may be NULL, or has room for `fxir_pattern_set_count`
-/// handles, which the caller frees: what each rule replaced. When nothing matches, or the call fails,
-/// nothing changes.
+/// puts in, another does not see. `matches` has room for `matches_count` handles, which the caller
+/// frees: what each of the first rules replaced, NULL beyond the last one. It may be NULL when there is
+/// room for none. When nothing matches, or the call fails, nothing changes.
 ///
 /// Statuses: those of `fxir_replace_pattern_with`.
 #[no_mangle]
@@ -114,9 +115,11 @@ pub unsafe extern "C" fn fxir_pattern_set_apply(
     set: *const fxir_pattern_set,
     module: *mut fxir_module,
     matches: *mut *mut fxir_matches,
+    matches_count: usize,
     error: *mut *mut fxir_error,
 ) -> fxir_status {
     boundary::status(error, || {
+        let handing_out = HandingOut::new(matches, matches_count)?;
         let module = module_handle::module(module)?;
         let rules = Rules::of(set)?;
         let patterns = rules.patterns()?;
@@ -126,11 +129,11 @@ pub unsafe extern "C" fn fxir_pattern_set_apply(
             Rewrite::compute(&plan, module.id(), &rules.rules(&patterns), asking)
         })?;
         let replaced = rewrite.apply(&mut *plan.write()?)?;
-        hand_out(&module, &asked, replaced, matches)
+        handing_out.set(&module, &asked, replaced)
     })
 }
 
-/// Applies all rules again and again until none matches any more. `matches` is as in
+/// Applies all rules again and again until none matches any more. `matches` are as in
 /// `fxir_pattern_set_apply`, over all rounds: nodes of replacements that were replaced in turn are not
 /// among them, and what placeholders met is what took its place. `rounds`, which may be NULL, gets how
 /// often something was replaced. When the call fails, nothing changes.
@@ -143,10 +146,12 @@ pub unsafe extern "C" fn fxir_pattern_set_apply_to_fixpoint(
     module: *mut fxir_module,
     limit: usize,
     matches: *mut *mut fxir_matches,
+    matches_count: usize,
     rounds: *mut usize,
     error: *mut *mut fxir_error,
 ) -> fxir_status {
     boundary::status(error, || {
+        let handing_out = HandingOut::new(matches, matches_count)?;
         let count = Out::optional(rounds);
         let module = module_handle::module(module)?;
         let rules = Rules::of(set)?;
@@ -175,7 +180,7 @@ pub unsafe extern "C" fn fxir_pattern_set_apply_to_fixpoint(
             changed.replace(tree);
         }
         drop(changed);
-        hand_out(&module, &asked, replaced, matches)?;
+        handing_out.set(&module, &asked, replaced)?;
         count.set(applied);
         Ok(())
     })
@@ -208,22 +213,34 @@ impl Rules {
     }
 }
 
-/// Gives the caller what each rule did.
-unsafe fn hand_out(
-    module: &ModuleHandle,
-    asked: &[Asked<'_>],
-    replaced: Vec<Replaced>,
-    matches: *mut *mut fxir_matches,
-) -> Outcome<()> {
-    if matches.is_null() {
-        return Ok(());
+/// Where the caller wants what each rule did.
+struct HandingOut {
+    place: *mut *mut fxir_matches,
+    room: usize,
+}
+
+impl HandingOut {
+    unsafe fn new(place: *mut *mut fxir_matches, room: usize) -> Outcome<HandingOut> {
+        match place.is_null() && room > 0 {
+            true => Err(input::null("matches")),
+            false => Ok(HandingOut { place, room }),
+        }
     }
-    let made: Outcome<Vec<_>> = asked
-        .iter()
-        .zip(replaced)
-        .map(|(asked, replaced)| handle::create(MatchesRecord::replaced(&asked.nodes, module.symbols(), replaced)))
-        .collect();
-    // SAFETY: by contract there is room for one a rule.
-    unsafe { input::fill(matches, asked.len(), made?) };
-    Ok(())
+
+    unsafe fn set(self, module: &ModuleHandle, asked: &[Asked<'_>], replaced: Vec<Replaced>) -> Outcome<()> {
+        let mut made = Vec::new();
+        for (asked, replaced) in asked.iter().zip(replaced).take(self.room) {
+            match handle::create(MatchesRecord::replaced(&asked.nodes, module.symbols(), replaced)) {
+                Ok(matches) => made.push(matches),
+                Err(full) => {
+                    made.into_iter().try_for_each(|matches| handle::free::<MatchesRecord>(matches))?;
+                    return Err(full);
+                }
+            }
+        }
+        made.extend(std::iter::repeat_n(null_mut(), self.room - made.len()));
+        // SAFETY: by contract there is room for as many.
+        unsafe { input::fill(self.place, self.room, made) };
+        Ok(())
+    }
 }

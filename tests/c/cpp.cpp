@@ -117,6 +117,80 @@ void callbacks() {
     module.lint();
 }
 
+std::string code(const fxir::Module &module) {
+    std::string text;
+    for (fxir::Node node : module.nodes()) text += std::string(module.target(node)) + " ";
+    return text;
+}
+
+// What is built for each match, functions that tell and compare, sets of rules; and what they throw.
+void rules() {
+    fxir::Module module = fxir::Module::read_code("def f(x: \"f32[8]\"): return half(half(twice(x, 2), 3), 4)");
+    const fxir::Module pattern = fxir::Module::read_code("def p(x, n): return half(x, n)");
+    fxir::RewriteOptions options;
+    int told = 0;
+    options.build = [&](fxir::ModuleView, fxir::MatchesView found) -> std::optional<fxir::Module> {
+        if (found.argument(0, "n")->value.integer != 3) return std::nullopt;
+        return fxir::Module::read_code("def r(x, n): return end(begin(x, n))");
+    };
+    options.meta_functions.push_back({"begin", [&](fxir::Module &, fxir::Node) { throw 5; }});
+    const auto thrown_by = [&](auto call) {
+        try {
+            call();
+        } catch (int thrown) {
+            return thrown;
+        }
+        return 0;
+    };
+    CHECK(thrown_by([&] { module.replace_pattern_with(pattern, options); }) == 5);
+    CHECK(code(module) == "x twice half half output ");
+    options.meta_functions[0].second = [&](fxir::Module &replacement, fxir::Node node) {
+        told++;
+        fxir::TensorMeta meta;
+        meta.dtype = FXIR_DTYPE_FLOAT32;
+        meta.shape = {4};
+        replacement.set_tensor_meta(node, meta);
+    };
+    CHECK(module.replace_pattern_with(pattern, options).size() == 1 && told == 1);
+    CHECK(code(module) == "x twice begin end half output ");
+    CHECK(module.shape(module.find_node("begin")) == std::vector<std::int64_t>{4});
+
+    fxir::MatchOptions match;
+    match.nodes_are_equal = [&](fxir::ModuleView view, fxir::Node node, fxir::Node, bool) {
+        return view.target(node) == "half" || view.target(node) == "twice";
+    };
+    CHECK(module.match_pattern(pattern, match).size() == 2);
+    match.literals_are_equal = [](const fxir_arg &, const fxir_arg &, bool) -> bool { throw 6; };
+    const fxir::Module third = fxir::Module::read_code("def p(x): return half(x, 3)");
+    CHECK(thrown_by([&] { module.match_pattern(third, match); }) == 6);
+    match.literals_are_equal = [](const fxir_arg &literal, const fxir_arg &in_pattern, bool) {
+        return literal.value.integer == in_pattern.value.integer + 1;
+    };
+    CHECK(module.match_pattern(third, match).size() == 1);
+
+    fxir::PatternSet set;
+    {
+        // Kept by the set: whatever is captured lives as long.
+        const auto calls = std::make_shared<int>(0);
+        fxir::MatchOptions counting;
+        counting.filter = [calls](fxir::ModuleView, fxir::MatchesView) {
+            if (++*calls == 1) throw 7;
+            return true;
+        };
+        CHECK(set.add(fxir::Module::read_code("def p(x, n): return twice(x, n)"),
+                      fxir::Module::read_code("def r(x, n): return half(x, n)"), std::move(counting)) == 0);
+        CHECK(set.add(pattern, fxir::Module::read_code("def r(x, n): return x")) == 1 && set.size() == 2);
+    }
+    CHECK(thrown_by([&] { set.apply(module); }) == 7);
+    CHECK(code(module) == "x twice begin end half output ");
+    const auto once = set.apply(module);
+    CHECK(once.size() == 2 && once[0].size() == 1 && once[1].size() == 1);
+    CHECK(code(module) == "x half begin end output ");
+    std::size_t rounds = 0;
+    CHECK(set.apply_to_fixpoint(module, 9, &rounds)[1].size() == 1 && rounds == 1);
+    CHECK(code(module) == "x begin end output ");
+}
+
 void tracing() {
     const fxir::Module made = fxir::trace({"x", "y"}, [](fxir::Tracer &, const std::vector<fxir::Value> &in) {
         const fxir::Value sum = 2 * in[0] + in[1] - 1.5;
@@ -175,6 +249,7 @@ int main() {
     reading();
     errors();
     callbacks();
+    rules();
     tracing();
     text();
     json();

@@ -347,12 +347,15 @@ static void sets_of_rules(void) {
     int destroyed = 0;
     OK(fxir_pattern_set_new(&set, E));
     CHECK(fxir_pattern_set_count(set) == 0);
-    OK(fxir_pattern_set_apply(set, module, NULL, E)); /* nothing to do */
+    OK(fxir_pattern_set_apply(set, module, NULL, 0, E)); /* nothing to do */
     CHECK(add_rule(set, "def p(x): return f(x)", "def r(x): return h(x)", &destroyed) == 0);
     CHECK(add_rule(set, "def p(x): return g(x)", "def r(x): return f(x)", &destroyed) == 1);
     CHECK(fxir_pattern_set_count(set) == 2 && destroyed == 0);
     /* Once: what the second rule puts in, the first one does not see. */
-    OK(fxir_pattern_set_apply(set, module, matches, E));
+    FAILS(FXIR_NULL_ARGUMENT, fxir_pattern_set_apply(set, module, NULL, 1, E));
+    matches[2] = (fxir_matches *)(uintptr_t)set;
+    OK(fxir_pattern_set_apply(set, module, matches, 3, E));
+    CHECK(matches[2] == NULL);
     CHECK(fxir_matches_count(matches[0]) == 2 && fxir_matches_count(matches[1]) == 1);
     CHECK(graph_is(module, "x h f h_1 output"));
     fxir_matches_free(matches[0]);
@@ -369,9 +372,9 @@ static void sets_of_rules(void) {
     OK(fxir_pattern_set_add(set, pattern, &options, NULL, NULL, NULL, E));
     fxir_module_free((fxir_module *)(uintptr_t)options.replacement);
     fxir_module_free(pattern);
-    REFUSED(FXIR_LIMIT, module, fxir_pattern_set_apply_to_fixpoint(set, module, 1, matches, &rounds, E));
+    REFUSED(FXIR_LIMIT, module, fxir_pattern_set_apply_to_fixpoint(set, module, 1, matches, 3, &rounds, E));
     CHECK(rounds == 0);
-    OK(fxir_pattern_set_apply_to_fixpoint(set, module, 10, matches, &rounds, E));
+    OK(fxir_pattern_set_apply_to_fixpoint(set, module, 10, matches, 3, &rounds, E));
     CHECK(rounds == 3 && graph_is(module, "x h_4 output"));
     CHECK(fxir_matches_count(matches[0]) == 1 && fxir_matches_count(matches[1]) == 0 && fxir_matches_count(matches[2]) == 2);
     CHECK(fxir_matches_replacements(matches[2], 0, &node, 1) == 0); /* was replaced in turn */
@@ -380,12 +383,12 @@ static void sets_of_rules(void) {
     fxir_matches_free(matches[0]);
     fxir_matches_free(matches[1]);
     fxir_matches_free(matches[2]);
-    OK(fxir_pattern_set_apply_to_fixpoint(set, module, 0, NULL, &rounds, E)); /* is settled */
+    OK(fxir_pattern_set_apply_to_fixpoint(set, module, 0, NULL, 0, &rounds, E)); /* is settled */
     CHECK(rounds == 0);
 
     OK(fxir_pattern_set_new(&endless, E));
     CHECK(add_rule(endless, "def p(x): return h(x)", "def r(x): return h(h(x))", &destroyed) == 0);
-    REFUSED(FXIR_LIMIT, module, fxir_pattern_set_apply_to_fixpoint(endless, module, 3, NULL, NULL, E));
+    REFUSED(FXIR_LIMIT, module, fxir_pattern_set_apply_to_fixpoint(endless, module, 3, NULL, 0, NULL, E));
     /* What is refused takes nothing over. */
     pattern = read_code("def p(x): return x");
     options.replacement = module;
