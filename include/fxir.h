@@ -182,6 +182,19 @@
 /// `FXIR_LIMIT`.
 #define FXIR_MAX_ARGUMENT_ITEMS 4194304
 
+/// As what they are copies of, made unique: as torch.fx does it.
+#define FXIR_COPY_NAMES_UNIQUE 0
+
+/// Just as what they are copies of. A name that was given before, if only to a node that is gone now, is
+/// refused with `FXIR_ALREADY_EXISTS`.
+#define FXIR_COPY_NAMES_KEEP 1
+
+/// The same after a prefix and "_", made unique.
+#define FXIR_COPY_NAMES_PREFIXED 2
+
+/// After their targets, as new nodes are.
+#define FXIR_COPY_NAMES_BY_TARGET 3
+
 /// `None`.
 #define FXIR_VALUE_NONE 0
 
@@ -546,6 +559,18 @@ typedef int32_t (*fxir_node_filter)(void *user_data,
                                     const struct fxir_module *module,
                                     fxir_node node,
                                     int32_t *verdict);
+
+/// How copies are made. Make one with `fxir_copy_options_init`.
+typedef struct fxir_copy_options {
+    /// `sizeof(fxir_copy_options)`, set by `fxir_copy_options_init`.
+    size_t struct_size;
+    /// How copies are called: one of FXIR_COPY_NAMES_*.
+    int32_t names;
+    /// Must be 0.
+    int32_t reserved;
+    /// For FXIR_COPY_NAMES_PREFIXED, and else NULL.
+    const char *prefix;
+} fxir_copy_options;
 
 /// A node and what stands for it elsewhere.
 typedef struct fxir_node_pair {
@@ -1549,10 +1574,14 @@ fxir_status fxir_node_replace_input_with(struct fxir_module *module,
                                          fxir_node replacement,
                                          struct fxir_error **error);
 
+/// Makes `*options` the defaults: FXIR_COPY_NAMES_UNIQUE. Does nothing when it is NULL.
+void fxir_copy_options_init(struct fxir_copy_options *options);
+
 /// Copies the nodes of the graph of `source`, all but its output, into the graph of `module`, in
 /// order: to `position` (FXIR_AT_*) about `anchor`, placeholders to the placeholders. `given`, which
 /// may be NULL, says which nodes of `source` are not copied because another node of `module` stands
-/// for them. Names are made unique. The two modules may be of one tree, or one and the same.
+/// for them. `options` may be NULL for the defaults. The two modules may be of one tree, or one and the
+/// same.
 ///
 /// `returned`, which may be NULL, gets what the output of `source` returned, as a snapshot with one
 /// item whose nodes are those of `module` (with none when there is no output); `map`, which may be
@@ -1560,24 +1589,25 @@ fxir_status fxir_node_replace_input_with(struct fxir_module *module,
 /// was.
 ///
 /// Statuses: FXIR_STALE_NODE, FXIR_INVALID_ARGUMENT, FXIR_LINT (`source` uses a node before its
-/// definition), FXIR_LIMIT. torch.fx: `Graph.graph_copy`.
+/// definition), FXIR_ALREADY_EXISTS (FXIR_COPY_NAMES_KEEP and a name that was given), FXIR_LIMIT. torch.fx: `Graph.graph_copy`.
 fxir_status fxir_graph_copy(struct fxir_module *module,
                             const struct fxir_module *source,
                             const struct fxir_node_pair *given,
                             size_t given_count,
                             int32_t position,
                             fxir_node anchor,
+                            const struct fxir_copy_options *options,
                             struct fxir_args **returned,
                             struct fxir_node_map **map,
                             struct fxir_error **error);
 
 /// Copies one node of the graph of `source` into the graph of `module`, to `position` (FXIR_AT_*)
 /// about `anchor`, with all that is known of it. `inputs` says which node of `module` stands for each
-/// node in its arguments; within one graph a node that is not named there stands for itself. The name
-/// is made unique. `copy` may be NULL.
+/// node in its arguments; within one graph a node that is not named there stands for itself. `options` may
+/// be NULL for the defaults, and `copy` too.
 ///
 /// Statuses: FXIR_STALE_NODE, FXIR_INVALID_ARGUMENT (nothing stands for an input), FXIR_ALREADY_EXISTS
-/// (a second output), FXIR_LIMIT. torch.fx: `Graph.node_copy`.
+/// (a second output; FXIR_COPY_NAMES_KEEP and a name that was given), FXIR_LIMIT. torch.fx: `Graph.node_copy`.
 fxir_status fxir_graph_node_copy(struct fxir_module *module,
                                  const struct fxir_module *source,
                                  fxir_node node,
@@ -1585,8 +1615,33 @@ fxir_status fxir_graph_node_copy(struct fxir_module *module,
                                  size_t inputs_count,
                                  int32_t position,
                                  fxir_node anchor,
+                                 const struct fxir_copy_options *options,
                                  fxir_node *copy,
                                  struct fxir_error **error);
+
+/// Puts the nodes of a graph module in the place of the node that calls it.
+///
+/// Arguments are bound to placeholders as Python binds them: by position, then by keyword, then by the
+/// placeholder's default; `*args` and `**kwargs` take the rest. What the submodule returns stands for
+/// `call`; where that is a tuple, list or dict, `_operator.getitem` nodes that take one item of it go as
+/// well. Members that the nodes name come to `module` under their own names, and get a number where it
+/// has another of that name: "act_1". The submodule is deleted when no graph that holds it names it any
+/// more. The graph is in order afterwards.
+///
+/// `options`, which say how copies are called, may be NULL for the defaults. `map`, which may be NULL
+/// and which the caller frees, gets which node of the submodule, but its placeholders, became which; the
+/// former are stale when the submodule is gone. When the call fails, nothing changes.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_INVALID_ARGUMENT (`call` calls no graph module, or with arguments that
+/// do not fit its placeholders), FXIR_NOT_FOUND (it calls what is not there), FXIR_LINT (a graph has a
+/// cycle, or the submodule's is not in order), FXIR_ALREADY_EXISTS (FXIR_COPY_NAMES_KEEP and a name that
+/// was given), FXIR_LIMIT, FXIR_UNSUPPORTED (newer options). torch.fx: none; `node_inline_` of
+/// torch.export.
+fxir_status fxir_inline_submodule(struct fxir_module *module,
+                                  fxir_node call,
+                                  const struct fxir_copy_options *options,
+                                  struct fxir_node_map **map,
+                                  struct fxir_error **error);
 
 /// How many pairs; 0 when `map` is none.
 size_t fxir_node_map_count(const struct fxir_node_map *map);

@@ -14,6 +14,21 @@
 
 namespace fxir {
 
+/* How copies of nodes are called; see fxir_copy_options. */
+struct CopyOptions {
+    std::int32_t names = FXIR_COPY_NAMES_UNIQUE;
+    std::string prefix; /* for FXIR_COPY_NAMES_PREFIXED */
+
+    /* The same for C; points into this. */
+    fxir_copy_options raw() const {
+        fxir_copy_options raw;
+        fxir_copy_options_init(&raw);
+        raw.names = names;
+        raw.prefix = names == FXIR_COPY_NAMES_PREFIXED ? detail::text(prefix) : nullptr;
+        return raw;
+    }
+};
+
 /* How nodes are fused; see fxir_fuse_options. */
 struct FuseOptions {
     std::int32_t inputs = FXIR_INPUTS_BY_FIRST_USE;
@@ -107,15 +122,26 @@ public:
     Node append_code(const std::string &statement) { return node(fxir_graph_append_code, detail::text(statement)); }
     /* The nodes of another graph but its output; `returned`, if given, gets what that returned. */
     NodeMap graph_copy(const ModuleView &source, const std::vector<fxir_node_pair> &given = {},
-                       ArgsSnapshot *returned = nullptr, std::int32_t position = FXIR_AT_DEFAULT, Node anchor = Node()) {
+                       ArgsSnapshot *returned = nullptr, std::int32_t position = FXIR_AT_DEFAULT, Node anchor = Node(),
+                       const CopyOptions &options = {}) {
         NodeMap map;
-        detail::call(fxir_graph_copy, get(), source.get(), given.data(), given.size(), position, anchor.id,
+        const fxir_copy_options raw = options.raw();
+        detail::call(fxir_graph_copy, get(), source.get(), given.data(), given.size(), position, anchor.id, &raw,
                      returned ? returned->out() : nullptr, map.out());
         return map;
     }
     Node node_copy(const ModuleView &source, Node copied, const std::vector<fxir_node_pair> &inputs = {},
-                   std::int32_t position = FXIR_AT_DEFAULT, Node anchor = Node()) {
-        return node(fxir_graph_node_copy, source.get(), copied.id, inputs.data(), inputs.size(), position, anchor.id);
+                   std::int32_t position = FXIR_AT_DEFAULT, Node anchor = Node(), const CopyOptions &options = {}) {
+        const fxir_copy_options raw = options.raw();
+        return node(fxir_graph_node_copy, source.get(), copied.id, inputs.data(), inputs.size(), position, anchor.id,
+                    &raw);
+    }
+    /* The nodes of a graph module in the place of the node that calls it. */
+    NodeMap inline_submodule(Node call, const CopyOptions &options = {}) {
+        NodeMap map;
+        const fxir_copy_options raw = options.raw();
+        detail::call(fxir_inline_submodule, get(), call.id, &raw, map.out());
+        return map;
     }
 
     /* Editing: see fxir_node_set_args and its like. */

@@ -9,6 +9,21 @@ use super::order::NONE;
 use super::symbol::Symbols;
 use std::sync::Arc;
 
+/// How copies of nodes are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CopyNames<'a> {
+    /// As what they are copies of, made unique: torch's `node_copy`.
+    #[default]
+    Unique,
+    /// Just as what they are copies of; a name that was given before, if only to a node that is gone
+    /// now, is [`ErrorKind::AlreadyExists`].
+    Keep,
+    /// The same after this prefix and `_`, made unique.
+    Prefixed(&'a str),
+    /// After their targets, as new nodes are.
+    ByTarget,
+}
+
 impl Graph {
     /// A copy of the whole graph with the same names, whose strings are in `symbols`; and for each
     /// slot of this graph the node that stands for it there.
@@ -51,13 +66,14 @@ impl Graph {
         Ok((copy, map))
     }
 
-    /// Copies one node of `from` to `at`; `node` says what stands for each of its inputs. The name
-    /// is made unique here (torch's `node_copy`).
+    /// Copies one node of `from` to `at`; `node` says what stands for each of its inputs (torch's
+    /// `node_copy`).
     pub fn node_copy(
         &mut self,
         at: At,
         from: &Graph,
         source: NodeId,
+        names: CopyNames<'_>,
         node: &mut impl FnMut(NodeId) -> Result<Argument>,
     ) -> Result<NodeId> {
         let found = from.get(source)?;
@@ -67,11 +83,68 @@ impl Graph {
             None => None,
         };
         let (target, name) = (from.text(found.target), from.name(source));
-        let new = self.create_node(at, found.op, target, args, kwargs, Some(name))?;
+        let new = self.create_copy(at, (found.op, target, name), args, kwargs, names)?;
         if let Some(extra) = extra {
             *self.node_mut(new)?.extra_mut() = extra;
         }
         Ok(new)
+    }
+
+    /// The same for a node of this very graph, beside the original; inputs for which `node` says nothing
+    /// stay.
+    pub fn node_copy_within(
+        &mut self,
+        at: At,
+        source: NodeId,
+        names: CopyNames<'_>,
+        node: &mut impl FnMut(NodeId) -> Option<Argument>,
+    ) -> Result<NodeId> {
+        let found = self.get(source)?;
+        let (mut args, mut kwargs, extra) = (found.args.clone(), found.kwargs.clone(), found.extra.clone());
+        for argument in args.iter_mut().chain(kwargs.iter_mut().map(|(_, value)| value)) {
+            argument.replace_nodes(node);
+        }
+        let symbols = self.symbols.clone();
+        let what = (found.op, symbols.text(found.target), &*found.name.text(&symbols).to_owned());
+        let new = self.create_copy(at, what, args, kwargs, names)?;
+        self.node_mut(new)?.extra = extra;
+        Ok(new)
+    }
+
+    fn create_copy(
+        &mut self,
+        at: At,
+        (op, target, name): (Op, &str, &str),
+        args: Args,
+        kwargs: Kwargs,
+        names: CopyNames<'_>,
+    ) -> Result<NodeId> {
+        let prefixed;
+        let asked = match names {
+            CopyNames::Unique => Some(name),
+            CopyNames::ByTarget => None,
+            CopyNames::Prefixed(prefix) => {
+                prefixed = format!("{prefix}_{name}");
+                Some(&*prefixed)
+            }
+            CopyNames::Keep => {
+                let next = self.place(at, op)?;
+                self.check_new(op, &args, &kwargs)?;
+                let name = self.free_name(name)?;
+                let target = self.symbols.intern(target);
+                self.names.take(&self.symbols, name);
+                return self.insert(next, op, target, args, kwargs, NameFor::Taken(name));
+            }
+        };
+        self.create_node(at, op, target, args, kwargs, asked)
+    }
+
+    fn free_name(&self, name: &str) -> Result<Name> {
+        let free = Name::new(&self.symbols, name);
+        match self.names.is_taken(free) {
+            true => Err(Error::new(ErrorKind::AlreadyExists, format!("the name {name} was given before"))),
+            false => Ok(free),
+        }
     }
 
     /// Copies the nodes of `from` but its output to `at`, in order, and returns what the output
@@ -80,15 +153,27 @@ impl Graph {
     /// are put there.
     ///
     /// On failure the nodes copied so far are erased again; `map` may keep their ids.
-    pub fn graph_copy(&mut self, at: At, from: &Graph, map: &mut [Option<Argument>]) -> Result<Option<Argument>> {
+    pub fn graph_copy(
+        &mut self,
+        at: At,
+        from: &Graph,
+        names: CopyNames<'_>,
+        map: &mut [Option<Argument>],
+    ) -> Result<Option<Argument>> {
         if map.len() < from.slot_count() {
             return Err(Error::new(ErrorKind::InvalidArgument, "the map of nodes is shorter than the graph's slots"));
         }
         check_definitions(from, map)?;
+        if names == CopyNames::Keep {
+            let copied = from.nodes().filter(|source| map[source.slot()].is_none() && from[*source].op != Op::Output);
+            for source in copied {
+                self.free_name(from.name(source)).map_err(|error| error.at_node(source))?;
+            }
+        }
         let next = self.place(at, Op::CallFunction)?;
         let at = self.id_of(next).map_or(At::Default, At::Before);
         let mut copied = Vec::new();
-        let result = self.copy_nodes(at, from, map, &mut copied);
+        let result = self.copy_nodes(at, from, names, map, &mut copied);
         if result.is_ok() {
             self.signature.wrap_also(&from.signature);
         } else {
@@ -106,6 +191,7 @@ impl Graph {
         &mut self,
         at: At,
         from: &Graph,
+        names: CopyNames<'_>,
         map: &mut [Option<Argument>],
         copied: &mut Vec<NodeId>,
     ) -> Result<Option<Argument>> {
@@ -127,7 +213,7 @@ impl Graph {
             }
             // Placeholders go to the placeholders, whatever the place of the rest.
             let at = if from[source].op == Op::Placeholder { At::Default } else { at };
-            let new = self.node_copy(at, from, source, &mut |id| mapped(map, id))?;
+            let new = self.node_copy(at, from, source, names, &mut |id| mapped(map, id))?;
             copied.push(new);
             map[source.slot()] = Some(Argument::Node(new));
         }

@@ -211,7 +211,7 @@ impl Graph {
     }
 
     /// What can be refused before anything changes. Args that hold a stale node are refused here.
-    fn check_new(&self, op: Op, args: &[Argument], kwargs: &[(Symbol, Argument)]) -> Result<()> {
+    pub(super) fn check_new(&self, op: Op, args: &[Argument], kwargs: &[(Symbol, Argument)]) -> Result<()> {
         if op == Op::Output && self.output != NONE {
             return Err(Error::new(ErrorKind::AlreadyExists, "the graph has an output already"));
         }

@@ -27,6 +27,7 @@ pub(crate) use copy::transfer_meta;
 pub(crate) use symbol::RecentSymbols;
 
 pub use argument::{Args, Argument, Kwargs, MAX_ARGUMENT_DEPTH};
+pub use copy::CopyNames;
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind, Place, Result};
 pub use graph::{At, Graph};

@@ -23,6 +23,11 @@ impl NameSet {
 }
 
 impl OneBase {
+    /// Whether the base with a number, or alone, is in it.
+    pub(crate) fn contains(&self, number: Option<u32>) -> bool {
+        number.map_or(self.is_plain_in, |number| self.numbers.contains(number))
+    }
+
     /// Puts in the base with a number, or alone. False when it was in it before.
     pub(crate) fn insert(&mut self, number: Option<u32>) -> bool {
         match number {
@@ -40,6 +45,11 @@ struct NumberSet {
 }
 
 impl NumberSet {
+    fn contains(&self, number: u32) -> bool {
+        let word = self.dense.get(number as usize / 64).copied().unwrap_or_default();
+        word >> (number % 64) & 1 == 1 || self.sparse.contains(&number)
+    }
+
     /// False when it was in it before.
     fn insert(&mut self, number: u32) -> bool {
         let (word, bit) = (number as usize / 64, 1u64 << (number % 64));
@@ -65,7 +75,8 @@ mod tests {
     fn numbers_far_apart_are_kept_apart() {
         let mut numbers = NumberSet::default();
         for number in [5, 1 << 30, 6, u32::MAX, 70_000, 0] {
-            assert!(numbers.insert(number) && !numbers.insert(number));
+            assert!(!numbers.contains(number) && numbers.insert(number));
+            assert!(numbers.contains(number) && !numbers.insert(number));
         }
         assert!((1..5).chain(7..70_000).all(|number| numbers.insert(number)));
         assert!(!numbers.insert(70_000) && numbers.dense.len() < 1100);

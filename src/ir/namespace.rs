@@ -119,6 +119,11 @@ impl Namespace {
         self.insert(name)
     }
 
+    /// Whether a name was given or taken, if only by a node that is gone.
+    pub(crate) fn is_taken(&self, name: Name) -> bool {
+        self.states.get(&name.base()).is_some_and(|state| state.given.contains(name.number()))
+    }
+
     /// Whether a name that was taken is not one that would have been given.
     pub(crate) fn is_illegal(&self, name: Name) -> bool {
         !self.illegal.is_empty() && self.illegal.contains(&name)

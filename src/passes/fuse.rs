@@ -6,7 +6,7 @@ use super::insert::{free_path, insert_call, TakenName};
 use super::legalize::legalize;
 use super::lift::lift_members;
 use super::partition::Partition;
-use crate::ir::{Argument, At, Error, ErrorKind, Graph, ModuleId, ModuleTree, NodeId, Result};
+use crate::ir::{Argument, At, CopyNames, Error, ErrorKind, Graph, ModuleId, ModuleTree, NodeId, Result};
 use rustc_hash::FxHashSet;
 
 /// The order of the inputs of a fused region.
@@ -153,7 +153,8 @@ impl Region {
             None => Err(Error::new(ErrorKind::Lint, "a node is used before its definition").at_node(node)),
         };
         for &node in &self.nodes {
-            let new = copy.node_copy(At::Default, graph, node, &mut |input| find(&stands_for, input))?;
+            let new =
+                copy.node_copy(At::Default, graph, node, CopyNames::Unique, &mut |input| find(&stands_for, input))?;
             stands_for[node.slot()] = Some(new);
         }
         let mut returned = self.outputs.iter().map(|&node| find(&stands_for, node)).collect::<Result<Vec<_>>>()?;

@@ -3,10 +3,12 @@
 pub mod dead_code;
 pub mod fuse;
 mod in_order;
+pub mod inline;
 pub mod insert;
 pub mod legalize;
 pub mod lift;
 pub mod lowering_attrs;
+mod new_members;
 pub mod node_size;
 pub mod normalize_args;
 pub mod partition;

@@ -117,6 +117,27 @@ void callbacks() {
     module.lint();
 }
 
+// A module called, then inlined.
+void splicing() {
+    fxir::Module module("Net");
+    module.set_submodule("sub", fxir::Module::read_code("def f(a, b = 2): return torch.add(a, b)"));
+    const fxir::Node call = module.call_module("sub", {module.placeholder("x")});
+    module.output(call);
+    fxir::CopyOptions options;
+    options.names = FXIR_COPY_NAMES_PREFIXED;
+    options.prefix = "sub";
+    CHECK(module.inline_submodule(call, options).size() == 1);
+    const fxir::Node add = module.find_node("sub_add");
+    CHECK(module.target(add) == "torch.add" && module.arg_count(add) == 2);
+    CHECK(module.member_kind("sub") == FXIR_MEMBER_NONE);
+    fxir::Module other("Other");
+    options.names = FXIR_COPY_NAMES_KEEP;
+    other.graph_copy(module, {}, nullptr, FXIR_AT_DEFAULT, {}, options);
+    CHECK(bool(other.find_node("sub_add")));
+    CHECK(status_of([&] { other.node_copy(other, other.first(), {}, FXIR_AT_DEFAULT, {}, options); }) ==
+          FXIR_ALREADY_EXISTS);
+}
+
 std::string code(const fxir::Module &module) {
     std::string text;
     for (fxir::Node node : module.nodes()) text += std::string(module.target(node)) + " ";
@@ -249,6 +270,7 @@ int main() {
     reading();
     errors();
     callbacks();
+    splicing();
     rules();
     tracing();
     text();

@@ -44,7 +44,7 @@ static void long_chains(void) {
     OK(fxir_module_clone(module, &clone, NULL, E));
     OK(fxir_graph_print_tabular(clone, &table, E));
     fxir_buffer_free(table);
-    OK(fxir_graph_copy(clone, module, NULL, 0, 0, 0, &returned, &map, E));
+    OK(fxir_graph_copy(clone, module, NULL, 0, 0, 0, NULL, &returned, &map, E));
     CHECK(fxir_node_map_count(map) == length + 1);
     fxir_node_map_free(map);
     fxir_args_free(returned);

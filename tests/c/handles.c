@@ -16,7 +16,7 @@ enum { MOST = 12 };
 
 typedef struct fixture {
     fxir_module *module, *pattern, *replacement, *spare, *open, *removed;
-    fxir_node x, y, leaf, dead, py, px;
+    fxir_node x, y, leaf, dead, call, py, px;
     fxir_tensor *tensor;
     fxir_weights *weights;
     fxir_args *args;
@@ -35,6 +35,7 @@ typedef struct fixture {
     fxir_kwarg kwarg;
     fxir_match_options match_options;
     fxir_rewrite_options rewrite_options;
+    fxir_copy_options copy_options;
     fxir_fuse_options fuse_options;
     fxir_dead_code_options dead_code_options;
     fxir_normalize_options normalize_options;
@@ -68,8 +69,8 @@ static void destroy(void *user_data) { (void)user_data; }
 
 static void set_up(fixture *f) {
     fxir_arg one;
-    fxir_node z;
-    fxir_module *clone = NULL;
+    fxir_node z, inner;
+    fxir_module *clone = NULL, *block = NULL;
     memset(f, 0, sizeof *f);
     fxir_tensor_meta_init(&f->meta);
     f->meta.dtype = FXIR_DTYPE_FLOAT32;
@@ -83,6 +84,7 @@ static void set_up(fixture *f) {
     f->arg = fxir_arg_int(3);
     f->kwarg = fxir_kwarg_of("k", f->arg);
     fxir_match_options_init(&f->match_options);
+    fxir_copy_options_init(&f->copy_options);
     fxir_fuse_options_init(&f->fuse_options);
     fxir_dead_code_options_init(&f->dead_code_options);
     fxir_normalize_options_init(&f->normalize_options);
@@ -109,11 +111,18 @@ static void set_up(fixture *f) {
     OK(fxir_node_set_tensor_meta(f->module, z, &f->meta, E));
     z = call_2(f->module, "g", f->leaf, z);
     f->dead = call_1(f->module, "f", f->x);
+    OK(fxir_module_add_submodule(f->module, "block", FXIR_MODULE_GRAPH, "Block", &block, E));
+    inner = placeholder(block, "x");
+    OK(fxir_node_set_tensor_meta(block, inner, &f->meta, E));
+    output_1(block, inner);
+    fxir_module_free(block);
+    f->call = call_module_1(f->module, "block", f->x);
     OK(fxir_node_set_tensor_meta(f->module, f->x, &f->meta, E));
     OK(fxir_node_set_tensor_meta(f->module, f->y, &f->meta, E));
     OK(fxir_node_set_tensor_meta(f->module, f->leaf, &f->meta, E));
     OK(fxir_node_set_tensor_meta(f->module, z, &f->meta, E));
     OK(fxir_node_set_tensor_meta(f->module, f->dead, &f->meta, E));
+    OK(fxir_node_set_tensor_meta(f->module, f->call, &f->meta, E));
     output_1(f->module, z);
 
     f->pattern = new_module();
@@ -219,7 +228,7 @@ static int all_live(fixture *f, const char *except) {
            (!strcmp(except, "args") || fxir_args_count(f->args) == 1) &&
            (!strcmp(except, "matches") || fxir_matches_count(f->matches) == 1) &&
            (!strcmp(except, "set") || fxir_pattern_set_count(f->set) >= 1) &&
-           (!strcmp(except, "node_map") || fxir_node_map_count(f->node_map) == 7) &&
+           (!strcmp(except, "node_map") || fxir_node_map_count(f->node_map) == 8) &&
            (!strcmp(except, "values") || fxir_values_tensor_count(f->values) == 1) &&
            (!strcmp(except, "buffer") || fxir_buffer_size(f->buffer) > 0) &&
            (!strcmp(except, "problem") || fxir_error_code(f->problem) == FXIR_IN_USE) &&
@@ -304,6 +313,7 @@ static void *default_of(fixture *f, word *word, size_t index) {
     if (!strcmp(text, "match_options")) return &f->match_options;
     if (!strcmp(text, "rewrite_options")) return &f->rewrite_options;
     if (!strcmp(text, "destroy")) return (void *)(uintptr_t)destroy;
+    if (!strcmp(text, "copy_options")) return &f->copy_options;
     if (!strcmp(text, "fuse_options")) return &f->fuse_options;
     if (!strcmp(text, "dead_code_options")) return &f->dead_code_options;
     if (!strcmp(text, "normalize_options")) return &f->normalize_options;

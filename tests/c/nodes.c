@@ -94,15 +94,15 @@ static void is_refused_everywhere(fxir_module *module, fxir_node live, fxir_node
     REFUSED(FXIR_STALE_NODE, module, fxir_validate_partition(module, &bad, 1, &valid, E));
     pair.from = bad;
     pair.to = live;
-    REFUSED(FXIR_STALE_NODE, module, fxir_graph_copy(module, module, &pair, 1, 0, 0, &args, NULL, E));
-    REFUSED(FXIR_STALE_NODE, module, fxir_graph_node_copy(module, module, live, &pair, 1, 0, 0, &node, E));
+    REFUSED(FXIR_STALE_NODE, module, fxir_graph_copy(module, module, &pair, 1, 0, 0, NULL, &args, NULL, E));
+    REFUSED(FXIR_STALE_NODE, module, fxir_graph_node_copy(module, module, live, &pair, 1, 0, 0, NULL, &node, E));
     pair.from = live;
     pair.to = bad;
-    REFUSED(FXIR_STALE_NODE, module, fxir_graph_copy(module, module, &pair, 1, 0, 0, &args, NULL, E));
-    REFUSED(FXIR_STALE_NODE, module, fxir_graph_node_copy(module, module, live, &pair, 1, 0, 0, &node, E));
-    REFUSED(FXIR_STALE_NODE, module, fxir_graph_node_copy(module, module, bad, NULL, 0, 0, 0, &node, E));
-    REFUSED(FXIR_STALE_NODE, module, fxir_graph_node_copy(module, module, live, NULL, 0, FXIR_AT_AFTER, bad, &node, E));
-    REFUSED(FXIR_STALE_NODE, module, fxir_graph_copy(module, module, NULL, 0, FXIR_AT_BEFORE, bad, &args, NULL, E));
+    REFUSED(FXIR_STALE_NODE, module, fxir_graph_copy(module, module, &pair, 1, 0, 0, NULL, &args, NULL, E));
+    REFUSED(FXIR_STALE_NODE, module, fxir_graph_node_copy(module, module, live, &pair, 1, 0, 0, NULL, &node, E));
+    REFUSED(FXIR_STALE_NODE, module, fxir_graph_node_copy(module, module, bad, NULL, 0, 0, 0, NULL, &node, E));
+    REFUSED(FXIR_STALE_NODE, module, fxir_graph_node_copy(module, module, live, NULL, 0, FXIR_AT_AFTER, bad, NULL, &node, E));
+    REFUSED(FXIR_STALE_NODE, module, fxir_graph_copy(module, module, NULL, 0, FXIR_AT_BEFORE, bad, NULL, &args, NULL, E));
     {
         fxir_module *sub = new_module();
         output_1(sub, call_1(sub, "f", placeholder(sub, "x")));
@@ -172,8 +172,8 @@ static void numbers_that_mean_nothing(void) {
         REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_replace_target_nodes_with(module, 3, "f", number, "g", NULL, E));
         REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_get_size_of_node(module, y, number, &size, E));
         REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_get_size_of_all_nodes(module, number, NULL, 0, NULL, E));
-        REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_graph_copy(module, module, NULL, 0, number, y, NULL, NULL, E));
-        REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_graph_node_copy(module, module, y, NULL, 0, number, y, NULL, E));
+        REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_graph_copy(module, module, NULL, 0, number, y, NULL, NULL, NULL, E));
+        REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_graph_node_copy(module, module, y, NULL, 0, number, y, NULL, NULL, E));
         REFUSED(FXIR_INVALID_ARGUMENT, module,
                 fxir_lift_lowering_attrs_to_nodes(module, number == INT32_MIN ? 2 : number, NULL, E));
     }
@@ -203,7 +203,7 @@ static void numbers_that_mean_nothing(void) {
     REFUSED(FXIR_ALREADY_EXISTS, module, fxir_graph_output(module, &one, &node, E));
     REFUSED(FXIR_ALREADY_EXISTS, module,
             fxir_graph_create_node(module, FXIR_OP_OUTPUT, "output", &one, 1, NULL, 0, NULL, 0, 0, &node, E));
-    REFUSED(FXIR_ALREADY_EXISTS, module, fxir_graph_node_copy(module, module, out, NULL, 0, 0, 0, &node, E));
+    REFUSED(FXIR_ALREADY_EXISTS, module, fxir_graph_node_copy(module, module, out, NULL, 0, 0, 0, NULL, &node, E));
     CHECK(node == 0 && sub == NULL);
     fxir_module_free(module);
 }
@@ -487,7 +487,7 @@ static void meta(void) {
     OK(fxir_node_set_meta(module, y, "l", &one, E));
     CHECK(fxir_node_meta_count(module, y) == 3 && !strcmp(fxir_node_meta_key(module, y, 0), "k"));
     pair.from = pair.to = x;
-    OK(fxir_graph_node_copy(module, module, y, &pair, 1, 0, 0, &z, E));
+    OK(fxir_graph_node_copy(module, module, y, &pair, 1, 0, 0, NULL, &z, E));
     CHECK(fxir_node_meta_count(module, z) == 3 && !strcmp(fxir_node_meta_key(module, z, 2), "l"));
     OK(fxir_node_delete_meta(module, y, "k", E));
     CHECK(fxir_node_meta_count(module, y) == 2 && !strcmp(fxir_node_meta_key(module, y, 1), "l"));
@@ -659,7 +659,7 @@ static void names_after_failure(void) {
     b = call_1(source, "h", a);
     a = call_1(source, "k", b);
     OK(fxir_node_move_after(source, b, a, E));
-    REFUSED(FXIR_LINT, module, fxir_graph_copy(module, source, NULL, 0, 0, 0, NULL, NULL, E));
+    REFUSED(FXIR_LINT, module, fxir_graph_copy(module, source, NULL, 0, 0, 0, NULL, NULL, NULL, E));
     CHECK(failed.node == 0 || failed.node == a);
     call_1(module, "f", x);
     call_1(module, "g", x);

@@ -859,42 +859,6 @@ static void bytes(void) {
     fxir_module_free(module);
 }
 
-static void copying(void) {
-    fxir_node n[6], to, x;
-    fxir_module *module = new_module(), *source = chain(n);
-    fxir_node_map *map = NULL;
-    fxir_args *returned = NULL;
-    fxir_node_pair given[2];
-    x = placeholder(module, "x");
-    to = call_1(module, "a", x);
-    given[0].from = n[0];
-    given[0].to = to;
-    OK(fxir_graph_copy(module, source, given, 1, FXIR_AT_DEFAULT, 0, &returned, &map, E));
-    CHECK(graph_is(module, "x a a_1 linear c d"));
-    CHECK(fxir_node_map_get(map, n[0]) == to && fxir_node_map_get(map, n[5]) == 0);
-    CHECK(!strcmp(fxir_node_name(module, fxir_node_map_get(map, n[4])), "d"));
-    if (CHECK(fxir_args_count(returned) == 1)) CHECK(fxir_args_items(returned)[0].value.node == fxir_node_map_get(map, n[4]));
-    fxir_args_free(returned);
-    fxir_node_map_free(map);
-    /* A graph into itself, in front of its first operation; placeholders to the placeholders. */
-    OK(fxir_graph_copy(source, source, NULL, 0, FXIR_AT_BEFORE, n[1], &returned, &map, E));
-    CHECK(graph_is(source, "x x_1 a_1 linear_1 c_1 d_1 a linear c d output"));
-    CHECK(fxir_node_map_count(map) == 5);
-    OK(fxir_graph_lint(source, E));
-    fxir_args_free(returned);
-    fxir_node_map_free(map);
-    /* No output: nothing is returned. */
-    OK(fxir_graph_copy(source, module, NULL, 0, FXIR_AT_DEFAULT, 0, &returned, NULL, E));
-    CHECK(fxir_args_count(returned) == 0);
-    fxir_args_free(returned);
-    FAILS(FXIR_INVALID_ARGUMENT, fxir_graph_node_copy(module, source, n[1], NULL, 0, 0, 0, &to, E)); /* nothing stands for x */
-    given[0].to = x;
-    OK(fxir_graph_node_copy(module, source, n[1], given, 1, FXIR_AT_AFTER, x, &to, E));
-    CHECK(fxir_graph_next(module, x) == to && fxir_node_arg_node(module, to, 0) == x);
-    fxir_module_free(module);
-    fxir_module_free(source);
-}
-
 /* Rewrites of graphs made at random. Each leaves a graph that lints, with as many matches replaced as
  * were found; a rewrite that is refused half-way by its filter leaves the graph as it was. */
 static int32_t stop_at(void *user_data, const fxir_module *view, const fxir_matches *matches, int32_t *verdict) {
@@ -998,7 +962,6 @@ int main(void) {
     returned_placeholders();
     small_passes();
     bytes();
-    copying();
     random_rewrites();
     return check_result();
 }

@@ -94,7 +94,7 @@ fn graphs_and_nodes_are_copied_into_others_and_into_themselves() {
         let given = [fxir_node_pair { from: x, to: y }];
         let (mut returned, mut map) = (null_mut(), null_mut());
         let copy = |into, given: &[fxir_node_pair], returned, map, error| {
-            fxir_graph_copy(into, module, given.as_ptr(), given.len(), FXIR_AT_DEFAULT, 0, returned, map, error)
+            fxir_graph_copy(into, module, given.as_ptr(), given.len(), FXIR_AT_DEFAULT, 0, null(), returned, map, error)
         };
         ok(|error| copy(target, &given, &raw mut returned, &raw mut map, error));
         let made = fxir_node_map_get(map, relu);
@@ -117,7 +117,7 @@ fn graphs_and_nodes_are_copied_into_others_and_into_themselves() {
 
         let node_copy = |from, node, inputs: &[fxir_node_pair], copy, error| {
             let (inputs, count) = (inputs.as_ptr(), inputs.len());
-            fxir_graph_node_copy(target, from, node, inputs, count, FXIR_AT_AFTER, y, copy, error)
+            fxir_graph_node_copy(target, from, node, inputs, count, FXIR_AT_AFTER, y, null(), copy, error)
         };
         let mut made = 0;
         assert_eq!(fails(|error| node_copy(module, relu, &[], &raw mut made, error)).0, FXIR_INVALID_ARGUMENT);

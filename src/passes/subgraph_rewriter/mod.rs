@@ -8,14 +8,13 @@ mod apply;
 mod callbacks;
 mod fixpoint;
 mod latest;
-mod members;
 mod replacement;
 mod rewrite;
 mod wide;
 
+pub use crate::passes::new_members::MemberConflict;
 pub use callbacks::RewriteCallbacks;
 pub use fixpoint::{rewrite_to_fixpoint, Rounds};
-pub use members::MemberConflict;
 pub use rewrite::{Rewrite, Rule};
 
 use super::subgraph_matcher::{MatchOptions, Matches, Pattern};

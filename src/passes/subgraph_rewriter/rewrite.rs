@@ -3,12 +3,12 @@
 use super::acyclic;
 use super::apply::{self, Applied, Planned};
 use super::callbacks::RewriteCallbacks;
-use super::members::{MemberConflict, NewMembers};
 use super::replacement::Replacement;
 use super::{wide, Replaced};
 use crate::ir::error::counted;
 use crate::ir::tensor::Scalar;
 use crate::ir::{lint, Argument, Error, ErrorKind, Meta, ModuleId, ModuleTree, Result, Value};
+use crate::passes::new_members::{MemberConflict, NewMembers};
 use crate::passes::subgraph_matcher::{match_patterns, Binding, FoundByRules, MatchOptions, Matches, Pattern};
 use std::sync::Arc;
 

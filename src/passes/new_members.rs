@@ -1,4 +1,4 @@
-//! The members that replacements' nodes name and the module does not have.
+//! The members that nodes from elsewhere name and the module they come to does not have.
 
 use crate::ir::tree::{Fragment, FragmentMember};
 use crate::ir::{
@@ -7,20 +7,21 @@ use crate::ir::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// What becomes of a member of a replacement when the module has another of its name. A member that
-/// is the same is never added twice: a copy of one module, or a tensor in the same place.
+/// What becomes of a member that comes with new nodes when the module has another of its name. A member
+/// that is the same is never added twice: a copy of one module, or a tensor in the same place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemberConflict {
     /// The module's own is used, as in torch.fx.
     #[default]
     Keep,
-    /// The replacement's gets a name that is free.
+    /// The new one gets a name that is free.
     Rename,
-    /// The rewrite is refused: [`ErrorKind::AlreadyExists`].
+    /// [`ErrorKind::AlreadyExists`].
     Refuse,
 }
 
-/// Copies of members of replacements, to be added.
+/// Copies of members that come with nodes, to be added. What brings nodes is called a source: a
+/// replacement, or a module that is inlined.
 #[derive(Debug, Default)]
 pub(super) struct NewMembers {
     members: Vec<NewMember>,
@@ -75,7 +76,7 @@ impl Identity {
     }
 }
 
-/// What a node of a replacement names.
+/// What a node of a source names.
 struct Named<'a> {
     op: Op,
     path: &'a str,
@@ -88,16 +89,16 @@ impl NewMembers {
     pub(super) fn check(
         tree: &ModuleTree,
         module: ModuleId,
-        replacement: (&ModuleTree, ModuleId),
+        source: (&ModuleTree, ModuleId),
         conflict: MemberConflict,
     ) -> Result<()> {
-        for named in all_named(replacement)? {
-            let source = source(&named, replacement)?;
+        for named in all_named(source)? {
+            let brought = named_member(&named, source)?;
             match tree.resolve(module, named.path) {
                 Some(there) => {
-                    decide(&named, is_module(there), Identity::of(tree, there), replacement, source, conflict)?;
+                    decide(&named, is_module(there), Identity::of(tree, there), source, brought, conflict)?;
                 }
-                None if source.is_none() => return Err(missing(&named)),
+                None if brought.is_none() => return Err(missing(&named)),
                 None => {}
             }
         }
@@ -109,16 +110,16 @@ impl NewMembers {
         &mut self,
         tree: &ModuleTree,
         module: ModuleId,
-        replacement: (&ModuleTree, ModuleId),
+        source: (&ModuleTree, ModuleId),
         conflict: MemberConflict,
     ) -> Result<FxHashMap<Symbol, Symbol>> {
         let mut renamed: FxHashMap<String, String> = FxHashMap::default();
         let first_own = self.members.len();
-        let mut all = all_named(replacement)?;
+        let mut all = all_named(source)?;
         // A module brings along what lies below it.
         all.sort_by_key(|named| named.path.matches('.').count());
         for named in all {
-            let source = source(&named, replacement)?;
+            let brought = named_member(&named, source)?;
             if let Some((above, rest)) = ways(named.path).find_map(|(way, rest)| Some((renamed.get(way)?, rest))) {
                 renamed.insert(named.path.to_owned(), format!("{above}.{rest}"));
                 continue;
@@ -128,21 +129,19 @@ impl NewMembers {
                 None => self.find(&named, tree.symbols(), first_own)?,
             };
             let Some((is_module, identity)) = there else {
-                let Some(member) = source else { return Err(missing(&named)) };
-                self.add_planned(tree, module, &named, named.path.to_owned(), (replacement.0, member))?;
+                let Some(member) = brought else { return Err(missing(&named)) };
+                self.add_planned(tree, module, &named, named.path.to_owned(), (source.0, member))?;
                 continue;
             };
-            if self.is_own(named.path, first_own)
-                || !decide(&named, is_module, identity, replacement, source, conflict)?
-            {
+            if self.is_own(named.path, first_own) || !decide(&named, is_module, identity, source, brought, conflict)? {
                 continue;
             }
-            let Some(member) = source else { continue };
-            let path = match self.find_renamed(named.path, &Identity::of(replacement.0, member)) {
+            let Some(member) = brought else { continue };
+            let path = match self.find_renamed(named.path, &Identity::of(source.0, member)) {
                 Some(path) => path,
                 None => {
                     let path = self.free_path(tree, module, named.path);
-                    self.add_planned(tree, module, &named, path.clone(), (replacement.0, member))?;
+                    self.add_planned(tree, module, &named, path.clone(), (source.0, member))?;
                     path
                 }
             };
@@ -161,7 +160,7 @@ impl NewMembers {
         (from, member): (&ModuleTree, Member<'_>),
     ) -> Result<()> {
         if self.ways.contains(&path) {
-            return Err(refuse(named, ErrorKind::AlreadyExists, "another replacement brings what would lie below it"));
+            return Err(refuse(named, ErrorKind::AlreadyExists, "something else brings what would lie below it"));
         }
         let (what, depth) = match member {
             Member::Module(source) => {
@@ -196,13 +195,13 @@ impl NewMembers {
             Some(FragmentMember::Attribute(attribute)) => Ok(Some((false, Identity::of_attribute(attribute)))),
             None if at >= first_own => Err(missing(named)),
             None => {
-                let what = format!("another replacement brings {}, without this", self.members[at].path);
+                let what = format!("something else brings {}, without this", self.members[at].path);
                 Err(refuse(named, ErrorKind::AlreadyExists, &what))
             }
         }
     }
 
-    /// Whether this very replacement brings what a path leads to.
+    /// Whether this very source brings what a path leads to.
     fn is_own(&self, path: &str, first_own: usize) -> bool {
         let above = std::iter::once(path).chain(ways(path).map(|(way, _)| way));
         above.filter_map(|way| self.at.get(way)).any(|&at| at >= first_own)
@@ -243,7 +242,7 @@ fn ways(path: &str) -> impl Iterator<Item = (&str, &str)> {
     path.match_indices('.').map(move |(dot, _)| (&path[..dot], &path[dot + 1..]))
 }
 
-/// What a replacement's nodes name, each once.
+/// What a source's nodes name, each once.
 fn all_named((tree, module): (&ModuleTree, ModuleId)) -> Result<Vec<Named<'_>>> {
     let graph = tree.graph(module)?;
     let mut seen = FxHashSet::default();
@@ -253,8 +252,8 @@ fn all_named((tree, module): (&ModuleTree, ModuleId)) -> Result<Vec<Named<'_>>> 
     Ok(named.map(make).collect())
 }
 
-/// What a node names in the replacement itself.
-fn source<'a>(named: &Named<'_>, (tree, module): (&'a ModuleTree, ModuleId)) -> Result<Option<Member<'a>>> {
+/// What a node names in the source itself.
+fn named_member<'a>(named: &Named<'_>, (tree, module): (&'a ModuleTree, ModuleId)) -> Result<Option<Member<'a>>> {
     match tree.resolve(module, named.path) {
         Some(Member::Attribute(_)) if named.op == Op::CallModule => {
             Err(refuse(named, ErrorKind::InvalidArgument, "its target is an attribute, not a module"))
@@ -263,16 +262,16 @@ fn source<'a>(named: &Named<'_>, (tree, module): (&'a ModuleTree, ModuleId)) -> 
     }
 }
 
-/// Whether a member of the replacement is to be added beside one of its name.
+/// Whether a member of the source is to be added beside one of its name.
 fn decide(
     named: &Named<'_>,
     there_is_module: bool,
     there: Identity,
     (tree, _): (&ModuleTree, ModuleId),
-    source: Option<Member<'_>>,
+    brought: Option<Member<'_>>,
     conflict: MemberConflict,
 ) -> Result<bool> {
-    let is_another = source.is_some_and(|member| !Identity::of(tree, member).is(&there));
+    let is_another = brought.is_some_and(|member| !Identity::of(tree, member).is(&there));
     match conflict {
         MemberConflict::Rename if is_another => Ok(true),
         MemberConflict::Refuse if is_another => {
@@ -290,10 +289,10 @@ fn is_module(member: Member<'_>) -> bool {
 }
 
 fn missing(named: &Named<'_>) -> Error {
-    refuse(named, ErrorKind::NotFound, "its target is in neither the module nor the replacement")
+    refuse(named, ErrorKind::NotFound, "its target is in neither the module nor that which the node comes from")
 }
 
 fn refuse(named: &Named<'_>, kind: ErrorKind, what: &str) -> Error {
-    let message = format!("replacement node {} ({} {}): {what}", named.name, named.op.name(), named.path);
+    let message = format!("new node {} ({} {}): {what}", named.name, named.op.name(), named.path);
     Error::new(kind, message).at_node(named.node)
 }
