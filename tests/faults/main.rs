@@ -6,4 +6,5 @@
 mod editing;
 mod fx;
 mod matching;
+mod ordering;
 mod rewriting;
