@@ -38,7 +38,8 @@ fn fault_026_what_writes_to_out_stays_and_callers_may_decide() {
     for text in [
         "x: b = torch.empty(2); mul = torch.mul(x, x, out = b); return b",
         "x, y: b = torch.zeros([2, 3]); add = torch.add(x, y, out = b); return b",
-        "x: b = torch.empty(2); c = torch.empty(2); topk = torch.ops.aten.topk.values(x, 3, values = b, indices = c); return (b, c)",
+        "x: b = torch.empty(2); c = torch.empty(2); \
+             topk = torch.ops.aten.topk.values(x, 3, values = b, indices = c); return (b, c)",
         "x, b: mine = torch.ops.mine.scale.out(x, out = b); return b",
     ] {
         assert_eq!(alive(net(text)), text);
@@ -236,7 +237,8 @@ fn fault_033_users_follow_every_change_of_arguments() {
     graph.set_kwargs(b, Kwargs::new()).unwrap();
     assert_eq!(
         shown(&tree),
-        "x, y: a = torch.cat([y, ()], dim = 0); b = torch.add(x, a, y); c = slice(None, 2, None)[b]; return (b, c)"
+        "x, y: a = torch.cat([y, ()], dim = 0); b = torch.add(x, a, y); c = slice(None, 2, None)[b]; \
+             return (b, c)"
     );
     assert_eq!(lint_all(&tree, root), Ok(()));
 }

@@ -182,10 +182,13 @@ fn fault_011_several_outputs_give_matches_apart_from_each_other() {
     rewrites(&[
         // Two outputs of one node, twice, beside one that lacks an output.
         [
-            "x: a = x.relu(); b = a.neg(); c = a.exp(); d = b + c; e = d.relu(); f = e.neg(); g = e.exp(); h = g.relu(); return f, h.neg()",
+            "x: a = x.relu(); b = a.neg(); c = a.exp(); d = b + c; e = d.relu(); f = e.neg(); g = e.exp(); \
+             h = g.relu(); return f, h.neg()",
             "x: r = x.relu(); return r.neg(), r.exp()",
             "x: s = x.split(2); return s[0], s[1]",
-            "x: s = x.split(2); getitem = s[0]; getitem_1 = s[1]; d = getitem + getitem_1; s_1 = d.split(2); getitem_2 = s_1[0]; getitem_3 = s_1[1]; h = getitem_3.relu(); neg = h.neg(); return (getitem_2, neg)",
+            "x: s = x.split(2); getitem = s[0]; getitem_1 = s[1]; d = getitem + getitem_1; \
+             s_1 = d.split(2); getitem_2 = s_1[0]; getitem_3 = s_1[1]; h = getitem_3.relu(); neg = h.neg(); \
+             return (getitem_2, neg)",
         ],
         // Identical anchors, not connected: pairwise.
         [
@@ -206,7 +209,8 @@ fn fault_011_several_outputs_give_matches_apart_from_each_other() {
             "x: a = x.tanh(); b = a.floor(); c = a.ceil(); d = b.tanh(); e = d.floor(); return c, e",
             "x: t = x.tanh(); return t.floor(), t.ceil()",
             "x: return x.round(), x.trunc()",
-            "x: round_1 = x.round(); trunc = x.trunc(); d = round_1.tanh(); e = d.floor(); return (trunc, e)",
+            "x: round_1 = x.round(); trunc = x.trunc(); d = round_1.tanh(); e = d.floor(); \
+             return (trunc, e)",
         ],
     ]);
 }

@@ -99,16 +99,24 @@ fn fault_035_a_cycle_is_an_error_that_names_its_nodes() {
 fn fault_036_what_a_pass_need_not_move_keeps_its_place() {
     let options = FuseOptions::default();
     for (text, [first, last], expected) in [
-        ("x: a = x.sin(); b = a.cos(); c = x.tan(); return b, c", ["a", "a"], "x: fused = self.fused(x); b = fused.cos(); c = x.tan(); return (b, c)"),
         (
-            "x, y: p = torch.neg(y); a = torch.mul(x, y); q = torch.exp(p); b = torch.add(a, 1); r = torch.abs(q); return [b, r]",
-            ["a", "b"],
-            "x, y: p = torch.neg(y); q = torch.exp(p); fused = self.fused(x, y); r = torch.abs(q); return [fused, r]",
+            "x: a = x.sin(); b = a.cos(); c = x.tan(); return b, c",
+            ["a", "a"],
+            "x: fused = self.fused(x); b = fused.cos(); c = x.tan(); return (b, c)",
         ),
         (
-            "x: w = self.w; c = x.ceil(); a = x @ w; d = c.floor(); b = a + c; e = d.round(); return {'b': (b, e)}",
+            "x, y: p = torch.neg(y); a = torch.mul(x, y); q = torch.exp(p); b = torch.add(a, 1); \
+             r = torch.abs(q); return [b, r]",
             ["a", "b"],
-            "x: w = self.w; c = x.ceil(); d = c.floor(); fused = self.fused(x, w, c); e = d.round(); return {'b': (fused, e)}",
+            "x, y: p = torch.neg(y); q = torch.exp(p); fused = self.fused(x, y); r = torch.abs(q); \
+             return [fused, r]",
+        ),
+        (
+            "x: w = self.w; c = x.ceil(); a = x @ w; d = c.floor(); b = a + c; e = d.round(); \
+             return {'b': (b, e)}",
+            ["a", "b"],
+            "x: w = self.w; c = x.ceil(); d = c.floor(); fused = self.fused(x, w, c); e = d.round(); \
+             return {'b': (fused, e)}",
         ),
     ] {
         let mut tree = net(text);
@@ -171,11 +179,13 @@ fn fault_038_placeholders_stay_before_what_is_read() {
         (
             "x, y: w = self.w; a = torch.add(x, w); b = self.v; c = torch.mul(a, y) - b; return c",
             &["w", "a", "b", "mul", "c"][..],
-            "x, y: w = self.w; a = torch.add(x, w); b = self.v; mul = torch.mul(a, y); c = mul - b; return c",
+            "x, y: w = self.w; a = torch.add(x, w); b = self.v; mul = torch.mul(a, y); c = mul - b; \
+             return c",
             "x, y: fused = self.fused(x, y); return fused",
         ),
         (
-            "x: a = x.relu(); w = self.w; b = torch.mm(a, w); v = self.v; c = torch.cat([b, v, x]); return (c, a)",
+            "x: a = x.relu(); w = self.w; b = torch.mm(a, w); v = self.v; c = torch.cat([b, v, x]); \
+             return (c, a)",
             &["w", "b", "v", "c"],
             "a, x: w = self.w; b = torch.mm(a, w); v = self.v; c = torch.cat([b, v, x]); return c",
             "x: a = x.relu(); fused = self.fused(a, x); return (fused, a)",

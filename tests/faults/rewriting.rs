@@ -33,7 +33,8 @@ fn fault_016_each_node_of_a_chain_is_replaced() {
             "x, y: a = x + y; b = a + y; c = y + b; return [c]",
             "x, y: return x + y",
             "x, y: return torch.add(y, x)",
-            "x, y: add = torch.add(y, x); add_1 = torch.add(y, add); add_2 = torch.add(add_1, y); return [add_2]",
+            "x, y: add = torch.add(y, x); add_1 = torch.add(y, add); add_2 = torch.add(add_1, y); \
+             return [add_2]",
         ],
     ]);
 }
@@ -250,10 +251,12 @@ fn fault_023_replacements_stand_behind_all_that_they_need() {
             "x: a = x.sin(); b = a.neg(); c = self.w; d = c.cos(); return b, d",
             "x, y: return x.sin(), y.cos()",
             "x, y: s = torch.stack([x, y]); return s[0], s[1]",
-            "x: c = self.w; s = torch.stack([x, c]); getitem = s[0]; getitem_1 = s[1]; b = getitem.neg(); return (b, getitem_1)",
+            "x: c = self.w; s = torch.stack([x, c]); getitem = s[0]; getitem_1 = s[1]; b = getitem.neg(); \
+             return (b, getitem_1)",
         ],
         [
-            "x: a = x.split(2, dim=0); b = a[0]; c = b.neg(); d = x.exp(); e = a[1]; f = torch.add(e, d); return c, f",
+            "x: a = x.split(2, dim=0); b = a[0]; c = b.neg(); d = x.exp(); e = a[1]; f = torch.add(e, d); \
+             return c, f",
             "x, y: s = x.split(2, dim=0); return s[0], torch.add(s[1], y)",
             "x, y: m = torch.mm(x, y); return m, torch.t(m)",
             "x: d = x.exp(); m = torch.mm(x, d); t = torch.t(m); c = m.neg(); return (c, t)",
@@ -276,7 +279,8 @@ fn fault_024_uses_are_replaced_however_they_are_nested() {
             "x: a = x.neg(); b = torch.cat(tensors=[x, a], dim=0); return b[a:, (a, [None])]",
             "x: return x.neg()",
             "x: return x * -1",
-            "x: mul = x * -1; b = torch.cat(tensors = [x, mul], dim = 0); getitem = b[(slice(mul, None, None), (mul, [None]))]; return getitem",
+            "x: mul = x * -1; b = torch.cat(tensors = [x, mul], dim = 0); \
+             getitem = b[(slice(mul, None, None), (mul, [None]))]; return getitem",
         ],
         // Lists that are returned, by pattern, replacement and graph.
         [
