@@ -128,10 +128,8 @@ fn fault_053_annotations_are_printed_as_types() {
         let text =
             format!("def f(x : {annotation}) -> {annotation}:\n    a : {annotation} = torch.relu(x)\n    return a\n");
         let tree = read_code(&text).unwrap();
-        let expected = format!(
-            "def forward(self, x : {printed}) -> {printed}:\n    a : {printed} = torch.relu(x); \
-              x = None\n    return a"
-        );
+        let header = format!("def forward(self, x : {printed}) -> {printed}:");
+        let expected = format!("{header}\n    a : {printed} = torch.relu(x);  x = None\n    return a");
         let [first, second] = printed_twice(&tree);
         assert_eq!(first.trim(), expected);
         assert_eq!(first, second);

@@ -71,13 +71,14 @@ fn fault_044_copies_get_names_that_are_free() {
 /// https://github.com/pytorch/pytorch/pull/133269
 #[test]
 fn fault_045_copies_of_graphs_keep_their_names() {
-    for text in [
-        "input, x: add = torch.add(input, x); return add",
-        "x: relu_3 = x.relu(); relu = relu_3.relu(); max_1 = relu.max(); return max_1",
-        "id, type, *args: sum_5 = torch.sum(id, type); return (sum_5, args)",
+    for (text, expected) in [
+        ("input, x: add = torch.add(input, x); return add", "input_1 x add output"),
+        ("x: relu_3 = x.relu(); relu = relu_3.relu(); b = relu.max(); return b", "x relu_3 relu b output"),
+        ("id, type, *args: sum_5 = torch.sum(id, type); return (sum_5, args)", "id_1 type_1 args sum_5 output"),
     ] {
         let tree = net(text);
         let before = (names(&tree), shown(&tree));
+        assert_eq!(before.0, expected);
         let (copy, _) = tree.graph(tree.root()).unwrap().copy_to(Symbols::new()).unwrap();
         let mut copies = vec![tree.clone(), tree.clone_subtree(tree.root()).unwrap()];
         copies.push(copies[1].clone_subtree(copies[1].root()).unwrap());
