@@ -1,6 +1,6 @@
 //! Faults of code: what is printed is Python that means the same, and reads back equal.
 
-use super::fx::{literal, net, net_with, nodes, rewrite, shown, Is};
+use super::fx_line::{literal, net, net_with, nodes, rewrite, shown, Is};
 use fxir::formats::python::print::{code, readable, ReadableOptions};
 use fxir::formats::python::read::read_code;
 use fxir::formats::python::trace::{trace_code, TraceOptions};

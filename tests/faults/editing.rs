@@ -1,6 +1,6 @@
 //! Faults of dead code, of members, and of edits of a graph.
 
-use super::fx::{alive, literal, names, net, net_with, nodes, shown, users, Is};
+use super::fx_line::{alive, literal, names, net, net_with, nodes, shown, users, Is};
 use fxir::ir::lint::lint_all;
 use fxir::ir::{Args, Argument, ErrorKind, Kwargs, ModuleTree, Op};
 use fxir::passes::dead_code::eliminate_dead_code;

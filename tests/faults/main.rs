@@ -5,7 +5,8 @@
 
 mod codegen;
 mod editing;
-mod fx;
+#[path = "../fx_line/mod.rs"]
+mod fx_line;
 mod matching;
 mod naming;
 mod ordering;

@@ -1,7 +1,7 @@
 //! Faults of the matcher.
 
-use super::fx::first_byte;
-use super::fx::{count, counts, net, net_with, rewrite, rewrites, shown, Is};
+use super::fx_line::first_byte;
+use super::fx_line::{count, counts, net, net_with, rewrite, rewrites, shown, Is};
 use fxir::ir::ErrorKind;
 use fxir::passes::subgraph_matcher::{MatchOptions, Pattern};
 

@@ -1,6 +1,6 @@
 //! Faults of names.
 
-use super::fx::{first_byte, names, net, net_with, nodes, shown, Is};
+use super::fx_line::{first_byte, names, net, net_with, nodes, shown, Is};
 use fxir::formats::python::print::code;
 use fxir::formats::python::read::read_code;
 use fxir::ir::lint::lint_all;

@@ -1,6 +1,6 @@
 //! Faults of order.
 
-use super::fx::{names, net, net_with, nodes, rewrite, shown, Is};
+use super::fx_line::{names, net, net_with, nodes, rewrite, shown, Is};
 use fxir::ir::lint::lint_all;
 use fxir::ir::{Argument, At, ErrorKind, Kwargs, ModuleTree, NodeId, Op};
 use fxir::passes::fuse::{fuse_as_graphmodule, FuseOptions, InputOrder};

@@ -1,6 +1,6 @@
 //! Faults of `replace_pattern`.
 
-use super::fx::{net, net_with, nodes, rewrite, rewrites, shown, yields, Is};
+use super::fx_line::{net, net_with, nodes, rewrite, rewrites, shown, yields, Is};
 use fxir::ir::{ModuleTree, NodeId, Result, Value};
 use fxir::passes::subgraph_matcher::{Binding, Filter, MatchCallbacks, MatchOptions};
 use fxir::passes::subgraph_rewriter::{replace_pattern, Replaced, RewriteCallbacks};

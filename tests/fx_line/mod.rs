@@ -1,4 +1,6 @@
 //! Graphs as lines of FX code: `x, y: add = x + y; return add` is what `forward(self, x, y)` does.
+//! Shared by the tests that declare `mod fx_line;`.
+#![allow(dead_code)] // each test uses its own part
 
 use fxir::formats::python::print::code;
 use fxir::formats::python::read::{read_code, read_into};
