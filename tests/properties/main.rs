@@ -6,6 +6,7 @@ mod drawing;
 mod fx_line;
 mod matches;
 mod order;
+mod parts;
 #[path = "../random_graph/mod.rs"]
 mod random_graph;
 mod rewrites;

@@ -1,10 +1,10 @@
 //! Every match that is reported is one, by a check that knows nothing of the search; and a part of a
 //! graph is found where it was taken from.
 
+use crate::parts::part;
 use crate::random_graph::listing::show;
-use crate::random_graph::{modules, picked, RandomModule};
+use crate::random_graph::{modules, RandomModule};
 use fxir::ir::{Argument, Graph, Member, ModuleTree, NodeId, Op};
-use fxir::passes::fuse::{fuse_as_graphmodule, FuseOptions};
 use fxir::passes::subgraph_matcher::{match_pattern, Binding, MatchOptions, Pattern};
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -121,15 +121,6 @@ impl Check<'_> {
             },
         }
     }
-}
-
-/// A part of a module as a module of its own, with its nodes; none where there is no such part.
-fn part(tree: &ModuleTree, picks: &[u16]) -> Option<(ModuleTree, Vec<NodeId>)> {
-    let nodes = picked(tree, picks);
-    let mut copy = tree.clone();
-    let root = copy.root();
-    let fused = fuse_as_graphmodule(&mut copy, root, &nodes, "part", &FuseOptions::default()).ok()?;
-    Some((copy.clone_subtree(fused.module).unwrap(), nodes))
 }
 
 fn found(tree: &ModuleTree, of: &ModuleTree, overlapping: bool) -> Result<Option<Vec<HashSet<NodeId>>>, TestCaseError> {
