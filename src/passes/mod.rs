@@ -10,6 +10,7 @@ pub mod lowering_attrs;
 pub mod node_size;
 pub mod normalize_args;
 pub mod partition;
+pub mod pass_manager;
 pub mod purity;
 pub mod replace_target;
 pub mod schema;
