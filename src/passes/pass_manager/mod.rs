@@ -9,7 +9,7 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-pub use built_in::{built_in_pass, BUILT_IN_PASSES};
+pub use built_in::{built_in_pass, BuiltInPass, BUILT_IN_PASSES};
 pub use report::{PassRun, Report};
 
 use crate::ir::{lint, Error, ErrorKind, ModuleId, ModuleTree, Result};
@@ -55,7 +55,7 @@ pub enum Moment {
 }
 
 /// Sees the tree before and after each pass. An error stops the run.
-pub type Dump<'a> = &'a mut dyn FnMut(Moment, &PassRun, &Arc<ModuleTree>) -> Result<()>;
+pub type Dump<'a> = dyn FnMut(Moment, &PassRun, &Arc<ModuleTree>) -> Result<()> + 'a;
 
 impl<'a> PassManager<'a> {
     /// Without a pass.
@@ -100,12 +100,12 @@ impl<'a> PassManager<'a> {
         tree: &mut Arc<ModuleTree>,
         module: ModuleId,
         options: PassOptions,
-        dump: Option<Dump<'_>>,
+        dump: Option<&mut Dump<'_>>,
     ) -> Result<Report> {
         let order = self.solve_constraints()?;
         tree.graph(module)?;
         let mut nothing = |_: Moment, _: &PassRun, _: &Arc<ModuleTree>| Ok(());
-        let dump: Dump<'_> = dump.unwrap_or(&mut nothing);
+        let dump: &mut Dump<'_> = dump.unwrap_or(&mut nothing);
         let mut now = Arc::clone(tree);
         let mut report = Report::default();
         for step in 0..options.steps {
@@ -129,7 +129,7 @@ impl<'a> PassManager<'a> {
         now: &mut Arc<ModuleTree>,
         module: ModuleId,
         options: PassOptions,
-        dump: &mut dyn FnMut(Moment, &PassRun, &Arc<ModuleTree>) -> Result<()>,
+        dump: &mut Dump<'_>,
     ) -> Result<PassRun> {
         let mut run = PassRun::new(&self.names[index], index, step, now.graph(module)?.len());
         dump(Moment::Before, &run, now)?;
