@@ -412,6 +412,12 @@
 /// whole bytes.
 #define FXIR_SIZE_IN_DTYPE_OF_OUTPUT 1
 
+/// A dump before a pass.
+#define FXIR_PASS_BEFORE 0
+
+/// A dump after a pass.
+#define FXIR_PASS_AFTER 1
+
 /// Arguments are passed by keyword. By position stays what has no keyword: what a method is called
 /// on, `*args` and what comes before, a parameter called `from`.
 #define FXIR_FORM_KEYWORD 0
@@ -476,6 +482,15 @@ typedef struct fxir_module fxir_module;
 /// Which nodes of one graph became which nodes of another, as a call that copied them left it. Freed
 /// with `fxir_node_map_free`.
 typedef struct fxir_node_map fxir_node_map;
+
+/// Passes that are run one after the other. Freed with `fxir_pass_manager_free`. Several threads may
+/// run one manager at once, also while passes are added; its functions are called on the threads that
+/// run it.
+typedef struct fxir_pass_manager fxir_pass_manager;
+
+/// All runs of passes, in the order in which they were. Freed with `fxir_pass_report_free`;
+/// everything that is read out of it lives until then.
+typedef struct fxir_pass_report fxir_pass_report;
 
 /// Patterns, each with what takes its place: rules that are applied together. It holds copies of
 /// patterns and replacements as they were when they were added. Freed with `fxir_pattern_set_free`.
@@ -899,6 +914,67 @@ typedef struct fxir_node_size {
     /// The same and the parameters of the module that it calls.
     uint64_t total_bytes;
 } fxir_node_size;
+
+/// One run of one pass.
+typedef struct fxir_pass_run {
+    /// The name of the pass.
+    const char *name;
+    /// Its place among the manager's passes, from 0.
+    size_t index;
+    /// Which round over all passes it was, from 0.
+    size_t step;
+    /// How many nodes the module's own graph had before.
+    size_t nodes_before;
+    /// And after.
+    size_t nodes_after;
+    /// What the pass itself took, without lint, dumps and comparing.
+    uint64_t nanoseconds;
+    /// 1: something is not as it was before, be it an id; 0: nothing changed. torch.fx:
+    /// `PassResult.modified`.
+    int32_t modified;
+    /// Always 0.
+    int32_t reserved;
+    /// What lint found after the pass, when `suppress_check_failures` let it go on; else NULL.
+    const char *check_failure;
+} fxir_pass_run;
+
+/// Sees the module before and after each pass. `when` is FXIR_PASS_BEFORE or FXIR_PASS_AFTER; `run`
+/// tells which pass it is and, after it, what it did; what lint says comes later. Returns 0, or a code of
+/// its own that stops the run with `FXIR_CALLBACK`.
+///
+/// `module` is a view for reading only; it and `run` are dead once the callback returns. Must not throw
+/// or longjmp.
+typedef int32_t (*fxir_dump_pass)(void *user_data,
+                                  int32_t when,
+                                  const struct fxir_module *module,
+                                  const struct fxir_pass_run *run);
+
+/// How passes are run. Make one with `fxir_pass_options_init`.
+typedef struct fxir_pass_options {
+    /// `sizeof(fxir_pass_options)`, set by `fxir_pass_options_init`.
+    size_t struct_size;
+    /// How often all passes are run at most: the run ends when none of them changes anything.
+    /// Default: 1.
+    size_t steps;
+    /// 1: after each pass the module and all below it are checked, as `fxir_module_lint` does. Default: 0.
+    int32_t run_checks_after_each_pass;
+    /// 1: what such a check finds does not stop the run; it stands in the report. Default: 0.
+    int32_t suppress_check_failures;
+    /// Called before and after each pass; NULL for no dumps.
+    fxir_dump_pass dump;
+    /// Passed to `dump`.
+    void *dump_data;
+} fxir_pass_options;
+
+/// A pass of the caller's: changes `module` as it likes, and returns 0, or a code of its own that
+/// stops the run with `FXIR_CALLBACK`. It need not say whether it changed anything: that is seen.
+///
+/// `module` stands for the one that the passes are run on, but is the copy that they work on: all
+/// calls may be made on it, and nodes have the ids that they have in the module. It is the library's
+/// and dead once the function returns; handles that were made of it keep what was then, and what is
+/// changed through them is lost. Any use of the module that the passes are run on is FXIR_BUSY on this
+/// thread meanwhile. Must not throw or longjmp. torch.fx: what is given to `PassManager.add_pass`.
+typedef int32_t (*fxir_pass_function)(void *user_data, struct fxir_module *module);
 
 /// What calls become. Initialize it with `fxir_normalize_options_init`.
 typedef struct fxir_normalize_options {
@@ -2232,6 +2308,116 @@ fxir_status fxir_lift_lowering_attrs_to_nodes(struct fxir_module *module,
                                               int32_t strict,
                                               size_t *nodes,
                                               struct fxir_error **error);
+
+/// How many runs of passes there were; 0 when `report` is none.
+size_t fxir_pass_report_count(const struct fxir_pass_report *report);
+
+/// One run, counted from 0; NULL when there is none. It lives until the report is freed.
+const struct fxir_pass_run *fxir_pass_report_run(const struct fxir_pass_report *report,
+                                                 size_t index);
+
+/// Whether any pass changed anything: 1 or 0; 0 when `report` is none. torch.fx:
+/// `PassResult.modified`.
+int32_t fxir_pass_report_modified(const struct fxir_pass_report *report);
+
+/// A table for a person, one line a run. The caller frees `*table`.
+fxir_status fxir_pass_report_print(const struct fxir_pass_report *report,
+                                   struct fxir_buffer **table,
+                                   struct fxir_error **error);
+
+/// Frees a report. NULL and a dead handle do nothing.
+void fxir_pass_report_free(struct fxir_pass_report *report);
+
+/// Makes `*options` the defaults: once, without checks. Does nothing when it is NULL.
+void fxir_pass_options_init(struct fxir_pass_options *options);
+
+/// Makes a manager without passes, which the caller frees. torch.fx: `PassManager`.
+fxir_status fxir_pass_manager_new(struct fxir_pass_manager **passes, struct fxir_error **error);
+
+/// How many passes the library has by name: see `fxir_pass_manager_add`.
+size_t fxir_built_in_pass_count(void);
+
+/// The name of one of them, counted from 0; NULL when there is none. The text lives for ever.
+const char *fxir_built_in_pass_name(size_t index);
+
+/// Adds a pass of the library's, with its defaults: "delete_all_unused_submodules",
+/// "eliminate_dead_code", "legalize_graph" (also "legalize"), "lift_lowering_attrs_to_nodes", "lint" or
+/// "normalize_args". Passes are counted from 0 in the order in which they are added; one may be added
+/// several times.
+///
+/// Statuses: FXIR_NOT_FOUND (no pass has that name; the message lists those that there are),
+/// FXIR_INVALID_UTF8. torch.fx: `PassManager.add_pass`.
+fxir_status fxir_pass_manager_add(struct fxir_pass_manager *passes,
+                                  const char *name,
+                                  struct fxir_error **error);
+
+/// Adds a pass that applies a set of patterns: once, as `fxir_pattern_set_apply` does, when `limit` is
+/// 0, else to a fixpoint with at most so many rounds, as `fxir_pattern_set_apply_to_fixpoint` does. The
+/// rules are those that the set has now; it may be changed and freed after. `name` is the caller's to
+/// choose.
+///
+/// Statuses: FXIR_INVALID_UTF8.
+fxir_status fxir_pass_manager_add_pattern_set(struct fxir_pass_manager *passes,
+                                              const char *name,
+                                              const struct fxir_pattern_set *set,
+                                              size_t limit,
+                                              struct fxir_error **error);
+
+/// Adds a pass of the caller's. `destroy`, which may be NULL, is called with `user_data` once the pass
+/// is used no more; never when this call fails. `name` is the caller's to choose.
+///
+/// Statuses: FXIR_INVALID_UTF8. torch.fx: `PassManager.add_pass`.
+fxir_status fxir_pass_manager_add_function(struct fxir_pass_manager *passes,
+                                           const char *name,
+                                           fxir_pass_function function,
+                                           void *user_data,
+                                           fxir_destroy destroy,
+                                           struct fxir_error **error);
+
+/// How many passes were added; 0 when `passes` is none.
+size_t fxir_pass_manager_count(const struct fxir_pass_manager *passes);
+
+/// The name of a pass, counted from 0; NULL when there is none. It lives until the manager is freed.
+const char *fxir_pass_manager_name(const struct fxir_pass_manager *passes,
+                                   size_t index);
+
+/// Says that every pass called `before` has to come before every pass called `after`, whether they
+/// were added or will be. Runs keep to it: see `fxir_pass_manager_run`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (one name for both), FXIR_INVALID_UTF8. torch.fx:
+/// `PassManager.add_constraint` with `this_before_that_pass_constraint`.
+fxir_status fxir_pass_manager_add_constraint(struct fxir_pass_manager *passes,
+                                             const char *before,
+                                             const char *after,
+                                             struct fxir_error **error);
+
+/// Checks whether the passes, in the order in which they were added, meet all constraints.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (they do not; the message names two passes). torch.fx:
+/// `PassManager.validate_constraints`.
+fxir_status fxir_pass_manager_validate_constraints(const struct fxir_pass_manager *passes,
+                                                   struct fxir_error **error);
+
+/// Runs all passes on a module that has a graph, in the order in which they were added, or, where
+/// constraints ask for another, in the one that is nearest to it. The passes work on a copy: when one of
+/// them fails, or a check, or a dump stops the run, nothing is changed, and the message names the pass.
+/// Ids of nodes that were there before stay what they are; `fxir_error_node` may be a node that only the
+/// copy had.
+///
+/// `options` may be NULL for the defaults. `report`, which may be NULL, gets what each pass did; the
+/// caller frees it.
+///
+/// Statuses: those of the passes; FXIR_CALLBACK (a function or a dump returned a code); FXIR_LINT (a
+/// check found something); FXIR_INVALID_ARGUMENT (the module has no graph; constraints that no order
+/// meets), FXIR_UNSUPPORTED (newer options). torch.fx: `PassManager.__call__`.
+fxir_status fxir_pass_manager_run(const struct fxir_pass_manager *passes,
+                                  struct fxir_module *module,
+                                  const struct fxir_pass_options *options,
+                                  struct fxir_pass_report **report,
+                                  struct fxir_error **error);
+
+/// Frees a manager. NULL and a dead handle do nothing.
+void fxir_pass_manager_free(struct fxir_pass_manager *passes);
 
 /// Makes `*options` the defaults, which are those of torch.fx's `NormalizeArgs`. Does nothing when it
 /// is NULL.

@@ -339,6 +339,118 @@ inline Module trace_code(std::string_view text, const ModuleView *members = null
     return Module(trace_code_into_handle(text, members ? members->get() : nullptr, options, rewrites));
 }
 
+/* What passes did. */
+class PassReport : public detail::Owner<fxir_pass_report, fxir_pass_report_free> {
+public:
+    using Owner::Owner;
+    std::size_t size() const { return fxir_pass_report_count(get()); }
+    /* One run; lives as long as the report. */
+    const fxir_pass_run &operator[](std::size_t index) const {
+        const fxir_pass_run *run = fxir_pass_report_run(get(), index);
+        if (!run) throw Error(FXIR_OUT_OF_RANGE, "there is no such run");
+        return *run;
+    }
+    bool modified() const { return fxir_pass_report_modified(get()) == 1; }
+    Buffer print() const {
+        Buffer table;
+        detail::call(fxir_pass_report_print, get(), table.out());
+        return table;
+    }
+};
+
+/* How passes are run; see fxir_pass_options. The dump may throw, which stops the run. */
+struct PassOptions {
+    std::size_t steps = 1;
+    bool run_checks_after_each_pass = false;
+    bool suppress_check_failures = false;
+    /* FXIR_PASS_BEFORE or FXIR_PASS_AFTER, the module, and what is known of the run. */
+    std::function<void(std::int32_t, ModuleView, const fxir_pass_run &)> dump;
+};
+
+/* Passes, one after the other. What a pass throws stops the run, comes out of it, and leaves the module as
+ * it was. Run by one thread at a time, and not by its own passes. */
+class PassManager {
+public:
+    using Pass = std::function<void(Module &)>;
+
+    PassManager() : carrier_(std::make_shared<detail::Carrier>()) { detail::call(fxir_pass_manager_new, owner_.out()); }
+    fxir_pass_manager *get() const noexcept { return owner_.get(); }
+
+    /* A pass of the library's: see built_in(). */
+    void add(const std::string &name) { detail::call(fxir_pass_manager_add, get(), detail::text(name)); }
+    /* A pass of the caller's. The module is the library's once the pass returns. */
+    void add(const std::string &name, Pass pass) {
+        if (!pass) throw Error(FXIR_NULL_ARGUMENT, "a pass is empty");
+        std::unique_ptr<Kept> kept(new Kept{std::move(pass), carrier_});
+        detail::call(fxir_pass_manager_add_function, get(), detail::text(name), fxir_pass_function(run_kept),
+                     static_cast<void *>(kept.get()), fxir_destroy(delete_kept));
+        kept.release();
+    }
+    /* A set of patterns: once when `limit` is 0, else to a fixpoint. */
+    void add_pattern_set(const std::string &name, const fxir_pattern_set *set, std::size_t limit = 0) {
+        detail::call(fxir_pass_manager_add_pattern_set, get(), detail::text(name), set, limit);
+    }
+    void add_constraint(const std::string &before, const std::string &after) {
+        detail::call(fxir_pass_manager_add_constraint, get(), detail::text(before), detail::text(after));
+    }
+    void validate_constraints() const { detail::call(fxir_pass_manager_validate_constraints, get()); }
+    std::size_t size() const { return fxir_pass_manager_count(get()); }
+    std::string_view name(std::size_t index) const { return detail::view(fxir_pass_manager_name(get(), index)); }
+    static std::vector<std::string> built_in() {
+        std::vector<std::string> names;
+        for (std::size_t index = 0; index < fxir_built_in_pass_count(); index++)
+            names.emplace_back(fxir_built_in_pass_name(index));
+        return names;
+    }
+
+    PassReport run(Module &module, const PassOptions &options = {}) const {
+        fxir_pass_options raw;
+        fxir_pass_options_init(&raw);
+        raw.steps = options.steps;
+        raw.run_checks_after_each_pass = options.run_checks_after_each_pass;
+        raw.suppress_check_failures = options.suppress_check_failures;
+        const Dumping dumping{options, *carrier_};
+        if (options.dump) {
+            raw.dump_data = const_cast<Dumping *>(&dumping);
+            raw.dump = [](void *data, std::int32_t when, const fxir_module *view, const fxir_pass_run *run) {
+                const Dumping &now = *static_cast<const Dumping *>(data);
+                return now.carrier.run([&] { now.options.dump(when, ModuleView(view), *run); });
+            };
+        }
+        *carrier_ = detail::Carrier();
+        PassReport report;
+        fxir_error *error = nullptr;
+        const fxir_status status = fxir_pass_manager_run(get(), module.get(), &raw, report.out(), &error);
+        carrier_->finish(status, error);
+        return report;
+    }
+
+private:
+    struct Kept {
+        Pass pass;
+        std::shared_ptr<detail::Carrier> carrier;
+    };
+    struct Dumping {
+        const PassOptions &options;
+        detail::Carrier &carrier;
+    };
+
+    static std::int32_t run_kept(void *data, fxir_module *module) {
+        Kept &now = *static_cast<Kept *>(data);
+        return now.carrier->run([&] {
+            struct Lent {
+                Module module;
+                ~Lent() { module.release(); } // it stays the library's
+            } lent{Module(module)};
+            now.pass(lent.module);
+        });
+    }
+    static void delete_kept(void *data) { delete static_cast<Kept *>(data); }
+
+    detail::Owner<fxir_pass_manager, fxir_pass_manager_free> owner_;
+    std::shared_ptr<detail::Carrier> carrier_;
+};
+
 }  // namespace fxir
 
 #include "fxir_rewrite.hpp"

@@ -44,6 +44,16 @@ impl Failure {
         failure.callback_code = code;
         failure
     }
+
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The same failure in other words.
+    pub(super) fn told(mut self: Box<Failure>, message: String) -> Box<Failure> {
+        self.message = message.into();
+        self
+    }
 }
 
 impl From<Error> for Box<Failure> {

@@ -63,6 +63,10 @@ pub mod node_size;
 
 pub mod passes;
 
+pub mod pass_report;
+
+pub mod pass_manager;
+
 pub mod normalize;
 
 pub mod json;

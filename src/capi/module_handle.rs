@@ -94,7 +94,8 @@ pub(super) fn module(module: *const fxir_module) -> Outcome<ModuleHandle> {
 }
 
 impl ModuleHandle {
-    pub(super) fn root_of(tree: ModuleTree) -> ModuleHandle {
+    pub(super) fn root_of(tree: impl Into<Arc<ModuleTree>>) -> ModuleHandle {
+        let tree = tree.into();
         let id = tree.root();
         ModuleHandle { cell: TreeCell::new(tree), id, view_of: None }
     }

@@ -11,6 +11,7 @@ use super::module_handle::{self, ModuleHandle};
 use super::release;
 use super::rewrite::{fxir_rewrite_options, side, OwnedRule};
 use super::status::*;
+use super::tree_cell::Planning;
 use crate::passes::subgraph_matcher::Pattern;
 use crate::passes::subgraph_rewriter::{Replaced, Rewrite, Rounds, Rule};
 use parking_lot::Mutex;
@@ -160,17 +161,7 @@ pub unsafe extern "C" fn fxir_pattern_set_apply_to_fixpoint(
         let plan = module.lock_plan()?;
         // Callbacks see each round on a copy; the module itself changes once, at the end.
         let copy = ModuleHandle::root_of((*plan).clone()).sibling(module.id());
-        let mut rounds = Rounds::new(limit);
-        loop {
-            let round = copy.lock_plan()?;
-            let rewrite = asking(&copy, &round, Some(&plan), &asked, |asking| {
-                Rewrite::compute(&round, copy.id(), &rules.rules(&patterns), asking)
-            })?;
-            if rounds.is_settled(&rewrite)? {
-                break;
-            }
-            rounds.apply(rewrite, &mut *round.write()?)?;
-        }
+        let rounds = rules.settle(&patterns, &asked, &copy, &plan, limit)?;
         let applied = rounds.count();
         let tree = copy.snapshot()?;
         drop(copy);
@@ -192,11 +183,11 @@ pub extern "C" fn fxir_pattern_set_free(set: *mut fxir_pattern_set) {
     boundary::value((), || handle::free::<PatternSet>(set));
 }
 
-/// The rules of a set as they are when it is applied.
-struct Rules(Vec<Arc<SetRule>>);
+/// The rules of a set as they were at one time.
+pub(super) struct Rules(Vec<Arc<SetRule>>);
 
 impl Rules {
-    fn of(set: *const fxir_pattern_set) -> Outcome<Rules> {
+    pub(super) fn of(set: *const fxir_pattern_set) -> Outcome<Rules> {
         Ok(Rules(handle::get::<PatternSet>(set)?.rules.lock().clone()))
     }
 
@@ -210,6 +201,51 @@ impl Rules {
 
     fn asked(&self, patterns: &[Pattern<'_>]) -> Vec<Asked<'_>> {
         self.0.iter().zip(patterns).map(|(it, pattern)| it.rule.asked(pattern)).collect()
+    }
+
+    /// Applies all rules to the copy of a module that `outer` holds: once when `limit` is 0, else until
+    /// none matches any more.
+    pub(super) fn run_on_copy(&self, copy: &ModuleHandle, outer: &Planning<'_>, limit: usize) -> Outcome<()> {
+        let patterns = self.patterns()?;
+        let asked = self.asked(&patterns);
+        if limit > 0 {
+            return self.settle(&patterns, &asked, copy, outer, limit).map(drop);
+        }
+        let round = copy.lock_plan()?;
+        self.round(&patterns, &asked, copy, &round, outer)?.apply(&mut *round.write()?)?;
+        Ok(())
+    }
+
+    fn settle(
+        &self,
+        patterns: &[Pattern<'_>],
+        asked: &[Asked<'_>],
+        copy: &ModuleHandle,
+        outer: &Planning<'_>,
+        limit: usize,
+    ) -> Outcome<Rounds> {
+        let mut rounds = Rounds::new(limit);
+        loop {
+            let round = copy.lock_plan()?;
+            let rewrite = self.round(patterns, asked, copy, &round, outer)?;
+            if rounds.is_settled(&rewrite)? {
+                return Ok(rounds);
+            }
+            rounds.apply(rewrite, &mut *round.write()?)?;
+        }
+    }
+
+    fn round(
+        &self,
+        patterns: &[Pattern<'_>],
+        asked: &[Asked<'_>],
+        copy: &ModuleHandle,
+        round: &Planning<'_>,
+        outer: &Planning<'_>,
+    ) -> Outcome<Rewrite> {
+        asking(copy, round, Some(outer), asked, |asking| {
+            Rewrite::compute(round, copy.id(), &self.rules(patterns), asking)
+        })
     }
 }
 

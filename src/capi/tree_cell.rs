@@ -50,9 +50,9 @@ pub(super) struct Writing<'a> {
 }
 
 impl TreeCell {
-    pub(super) fn new(tree: ModuleTree) -> Arc<TreeCell> {
+    pub(super) fn new(tree: Arc<ModuleTree>) -> Arc<TreeCell> {
         let symbols = tree.symbols().clone();
-        Arc::new(TreeCell { lock: RwLock::new(Arc::new(tree)), symbols, is_broken: AtomicBool::new(false) })
+        Arc::new(TreeCell { lock: RwLock::new(tree), symbols, is_broken: AtomicBool::new(false) })
     }
 
     /// The strings of the tree; they outlive every change to it.
@@ -148,6 +148,11 @@ impl<'a> Planning<'a> {
         boundary::change_holding(1);
         let _back = Back;
         boundary::call_out(callback)
+    }
+
+    /// The tree as it is, to be changed beside it.
+    pub(super) fn snapshot(&self) -> Arc<ModuleTree> {
+        Arc::clone(&self.guard)
     }
 
     /// Waits for the readers to be gone; from here on no callback.

@@ -14,6 +14,7 @@ mod name_set;
 mod namespace;
 pub mod node;
 mod order;
+mod same;
 mod signature;
 mod stamps;
 pub mod symbol;

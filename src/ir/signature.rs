@@ -1,7 +1,7 @@
 //! How a graph's code is spelled beyond its nodes.
 
 /// What a graph's code says besides its nodes; each as it was spelled.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signature {
     /// The annotation of what it returns.
     pub return_annotation: Option<String>,

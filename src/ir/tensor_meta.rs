@@ -88,7 +88,7 @@ pub enum Value {
 }
 
 /// A number that a node yields.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Scalar {
     /// True or False.
     Bool(bool),
@@ -244,6 +244,19 @@ impl PartialEq for Quantization {
                 PerChannel { qscheme, axis, scales, zero_points },
                 PerChannel { qscheme: qscheme2, axis: axis2, scales: scales2, zero_points: zero_points2 },
             ) => qscheme == qscheme2 && axis == axis2 && scales == scales2 && zero_points == zero_points2,
+            _ => false,
+        }
+    }
+}
+
+/// Floats compare bit by bit, so that NaN equals itself.
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Scalar) -> bool {
+        match (self, other) {
+            (Scalar::Bool(a), Scalar::Bool(b)) => a == b,
+            (Scalar::Int(a), Scalar::Int(b)) => a == b,
+            (Scalar::Float(a), Scalar::Float(b)) => a.to_bits() == b.to_bits(),
+            (Scalar::Sym(a), Scalar::Sym(b)) => a == b,
             _ => false,
         }
     }

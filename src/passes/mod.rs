@@ -12,6 +12,7 @@ mod new_members;
 pub mod node_size;
 pub mod normalize_args;
 pub mod partition;
+pub mod pass_manager;
 pub mod purity;
 pub mod replace_target;
 pub mod schema;

@@ -248,6 +248,59 @@ void text() {
     CHECK(status_of([&] { made.append_code("z = ("); }) == FXIR_PARSE);
 }
 
+void passes() {
+    fxir::Module made = fxir::Module::read_code("def f(x):\n    y = torch.relu(x)\n    z = torch.neg(y)\n    return y\n");
+    CHECK(fxir::PassManager::built_in().size() == fxir_built_in_pass_count());
+    fxir::PassManager passes;
+    int runs = 0, dumps = 0;
+    passes.add("gelu", [&runs](fxir::Module &module) {
+        runs++;
+        module.set_target(module.find_node("y"), "torch.gelu");
+    });
+    passes.add("eliminate_dead_code");
+    CHECK(passes.size() == 2 && passes.name(1) == "eliminate_dead_code");
+    CHECK(status_of([&] { passes.add("unknown"); }) == FXIR_NOT_FOUND);
+    CHECK(status_of([&] { passes.add("empty", fxir::PassManager::Pass()); }) == FXIR_NULL_ARGUMENT);
+    fxir::PassOptions options;
+    options.steps = 3;
+    options.run_checks_after_each_pass = true;
+    options.dump = [&dumps](std::int32_t when, fxir::ModuleView module, const fxir_pass_run &run) {
+        dumps++;
+        CHECK(module.node_count() == (when == FXIR_PASS_AFTER ? run.nodes_after : run.nodes_before));
+    };
+    const fxir::PassReport report = passes.run(made, options);
+    CHECK(runs == 2 && dumps == 8 && report.size() == 4 && report.modified());
+    CHECK(report[0].modified == 1 && report[2].modified == 0 && report[1].nodes_after == 3);
+    CHECK(made.target(made.find_node("y")) == "torch.gelu" && made.node_count() == 3);
+    CHECK(report.print().text().find("gelu") != std::string_view::npos);
+    CHECK(status_of([&] { report[4]; }) == FXIR_OUT_OF_RANGE);
+
+    // What a pass or a dump throws comes out, and the module is as it was.
+    passes.add("throws", [](fxir::Module &module) {
+        module.erase_node(module.output_node());
+        throw std::string("thrown");
+    });
+    try {
+        passes.run(made);
+        CHECK(false);
+    } catch (const std::string &thrown) {
+        CHECK(thrown == "thrown" && made.output_node());
+    }
+    options.dump = [](std::int32_t, fxir::ModuleView, const fxir_pass_run &) { throw 5; };
+    try {
+        passes.run(made, options);
+        CHECK(false);
+    } catch (int thrown) {
+        CHECK(thrown == 5);
+    }
+    passes.add_constraint("throws", "gelu");
+    CHECK(status_of([&] { passes.validate_constraints(); }) == FXIR_INVALID_ARGUMENT);
+    // Failures of calls come out as what they are.
+    fxir::PassManager failing;
+    failing.add("fails", [](fxir::Module &module) { module.set_target(fxir::Node(), "f"); });
+    CHECK(status_of([&] { failing.run(made); }) == FXIR_STALE_NODE);
+}
+
 void json() {
     fxir::Module made("GraphModule");
     const fxir::Node x = made.placeholder("x");
@@ -274,6 +327,7 @@ int main() {
     rules();
     tracing();
     text();
+    passes();
     json();
     std::printf("%d checks, %d failed\n", checks, failures);
     return failures ? 1 : 0;

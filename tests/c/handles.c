@@ -22,6 +22,8 @@ typedef struct fixture {
     fxir_args *args;
     fxir_matches *matches;
     fxir_pattern_set *set;
+    fxir_pass_manager *passes;
+    fxir_pass_report *report;
     fxir_node_map *node_map;
     fxir_values *values;
     fxir_buffer *buffer;
@@ -35,7 +37,11 @@ typedef struct fixture {
     fxir_kwarg kwarg;
     fxir_match_options match_options;
     fxir_rewrite_options rewrite_options;
+<<<<<<< HEAD
     fxir_copy_options copy_options;
+=======
+    fxir_pass_options pass_options;
+>>>>>>> 0a81502f2e2b3472d6bfce82f7edb27c290ad088
     fxir_fuse_options fuse_options;
     fxir_dead_code_options dead_code_options;
     fxir_normalize_options normalize_options;
@@ -66,6 +72,11 @@ static int32_t swallow(void *user_data, const void *data, size_t length) {
 static void release(void *user_data, const void *data) { (void)user_data, (void)data; }
 
 static void destroy(void *user_data) { (void)user_data; }
+
+static int32_t change_nothing(void *user_data, fxir_module *module) {
+    (void)user_data, (void)module;
+    return 0;
+}
 
 static void set_up(fixture *f) {
     fxir_arg one;
@@ -139,6 +150,10 @@ static void set_up(fixture *f) {
     f->rewrite_options.replacement = f->replacement;
     OK(fxir_pattern_set_new(&f->set, E));
     OK(fxir_pattern_set_add(f->set, f->pattern, &f->rewrite_options, NULL, NULL, NULL, E));
+    fxir_pass_options_init(&f->pass_options);
+    OK(fxir_pass_manager_new(&f->passes, E));
+    OK(fxir_pass_manager_add(f->passes, "lint", E));
+    OK(fxir_pass_manager_run(f->passes, f->replacement, NULL, &f->report, E));
 
     f->pairs[0].from = f->px;
     f->pairs[0].to = f->x;
@@ -174,13 +189,15 @@ static void tear_down(fixture *f) {
     fxir_args_free(f->args);
     fxir_matches_free(f->matches);
     fxir_pattern_set_free(f->set);
+    fxir_pass_manager_free(f->passes);
+    fxir_pass_report_free(f->report);
     fxir_node_map_free(f->node_map);
     fxir_values_free(f->values);
     fxir_buffer_free(f->buffer);
     fxir_error_free(f->problem);
 }
 
-static const char *const types[] = {"module", "tensor", "weights", "args", "matches", "set", "node_map", "values", "buffer", "problem"};
+static const char *const types[] = {"module", "tensor", "weights", "args", "matches", "set", "passes", "report", "node_map", "values", "buffer", "problem"};
 enum { TYPES = sizeof types / sizeof *types };
 
 static void *handle_of(fixture *f, const char *word) {
@@ -190,6 +207,8 @@ static void *handle_of(fixture *f, const char *word) {
     if (!strcmp(word, "args")) return f->args;
     if (!strcmp(word, "matches")) return f->matches;
     if (!strcmp(word, "set")) return f->set;
+    if (!strcmp(word, "passes")) return f->passes;
+    if (!strcmp(word, "report")) return f->report;
     if (!strcmp(word, "node_map")) return f->node_map;
     if (!strcmp(word, "values")) return f->values;
     if (!strcmp(word, "buffer")) return f->buffer;
@@ -214,6 +233,8 @@ static void free_as(const char *type, void *handle) {
     else if (!strcmp(type, "args")) fxir_args_free(handle);
     else if (!strcmp(type, "matches")) fxir_matches_free(handle);
     else if (!strcmp(type, "set")) fxir_pattern_set_free(handle);
+    else if (!strcmp(type, "passes")) fxir_pass_manager_free(handle);
+    else if (!strcmp(type, "report")) fxir_pass_report_free(handle);
     else if (!strcmp(type, "node_map")) fxir_node_map_free(handle);
     else if (!strcmp(type, "values")) fxir_values_free(handle);
     else if (!strcmp(type, "buffer")) fxir_buffer_free(handle);
@@ -228,7 +249,13 @@ static int all_live(fixture *f, const char *except) {
            (!strcmp(except, "args") || fxir_args_count(f->args) == 1) &&
            (!strcmp(except, "matches") || fxir_matches_count(f->matches) == 1) &&
            (!strcmp(except, "set") || fxir_pattern_set_count(f->set) >= 1) &&
+<<<<<<< HEAD
            (!strcmp(except, "node_map") || fxir_node_map_count(f->node_map) == 8) &&
+=======
+           (!strcmp(except, "passes") || fxir_pass_manager_count(f->passes) >= 1) &&
+           (!strcmp(except, "report") || fxir_pass_report_count(f->report) == 1) &&
+           (!strcmp(except, "node_map") || fxir_node_map_count(f->node_map) == 7) &&
+>>>>>>> 0a81502f2e2b3472d6bfce82f7edb27c290ad088
            (!strcmp(except, "values") || fxir_values_tensor_count(f->values) == 1) &&
            (!strcmp(except, "buffer") || fxir_buffer_size(f->buffer) > 0) &&
            (!strcmp(except, "problem") || fxir_error_code(f->problem) == FXIR_IN_USE) &&
@@ -312,6 +339,8 @@ static void *default_of(fixture *f, word *word, size_t index) {
     if (!strcmp(text, "filter")) return (void *)(uintptr_t)keep;
     if (!strcmp(text, "match_options")) return &f->match_options;
     if (!strcmp(text, "rewrite_options")) return &f->rewrite_options;
+    if (!strcmp(text, "pass_options")) return &f->pass_options;
+    if (!strcmp(text, "function")) return (void *)(uintptr_t)change_nothing;
     if (!strcmp(text, "destroy")) return (void *)(uintptr_t)destroy;
     if (!strcmp(text, "copy_options")) return &f->copy_options;
     if (!strcmp(text, "fuse_options")) return &f->fuse_options;
@@ -511,7 +540,8 @@ static void every_function_is_here(void) {
         }
         for (start = strtok_r(all, ",", &paren); start; start = strtok_r(NULL, ",", &paren))
             if (strchr(start, '*') || strstr(start, "fxir_release ") || strstr(start, "fxir_write ") ||
-                strstr(start, "fxir_node_filter ") || strstr(start, "fxir_match_filter ") || strstr(start, "fxir_destroy "))
+                strstr(start, "fxir_node_filter ") || strstr(start, "fxir_match_filter ") || strstr(start, "fxir_destroy ") ||
+                strstr(start, "fxir_pass_function "))
                 pointers++;
         functions++;
         for (i = 0; i < ROWS; i++)

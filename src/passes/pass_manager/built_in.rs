@@ -1,0 +1,28 @@
+//! Passes that need nothing but a module, by name.
+
+use crate::ir::{lint, ModuleId, ModuleTree, Result};
+use crate::passes::dead_code::eliminate_dead_code;
+use crate::passes::legalize::legalize;
+use crate::passes::lowering_attrs::lift_lowering_attrs_to_nodes;
+use crate::passes::normalize_args::{normalize_args, NormalizeOptions};
+use std::ffi::CStr;
+
+/// What a pass of the library does with a module.
+pub type BuiltInPass = fn(&mut ModuleTree, ModuleId) -> Result<()>;
+
+/// The passes that have a name, torch's where torch has them, each with its defaults.
+/// Names are as C reads them.
+pub const BUILT_IN_PASSES: &[(&CStr, BuiltInPass)] = &[
+    (c"delete_all_unused_submodules", |tree, module| tree.delete_all_unused_submodules(module).map(drop)),
+    (c"eliminate_dead_code", |tree, module| eliminate_dead_code(tree, module, None).map(drop)),
+    (c"legalize_graph", |tree, module| legalize(tree.graph_mut(module)?)),
+    (c"lift_lowering_attrs_to_nodes", |tree, module| lift_lowering_attrs_to_nodes(tree, module, false).map(drop)),
+    (c"lint", |tree, module| lint::lint_all(tree, module)),
+    (c"normalize_args", |tree, module| normalize_args(tree, module, NormalizeOptions::default()).map(drop)),
+];
+
+/// The pass of that name; `legalize` is `legalize_graph` too.
+pub fn built_in_pass(name: &str) -> Option<BuiltInPass> {
+    let name = if name == "legalize" { "legalize_graph" } else { name };
+    BUILT_IN_PASSES.iter().find(|(known, _)| known.to_bytes() == name.as_bytes()).map(|(_, pass)| *pass)
+}
