@@ -1115,6 +1115,15 @@ const char *fxir_error_message(const struct fxir_error *error);
 /// The node that the failure is about; 0 when it is about none.
 fxir_node fxir_error_node(const struct fxir_error *error);
 
+/// All nodes that the failure is about: fills `nodes` with as many as `capacity` allows and returns how
+/// many there are. Of a cycle these are all nodes on it, each before the one that uses it, and the
+/// last before the first again; of a node that is used before it is defined, its user and then the
+/// node; else the one that `fxir_error_node` gives, if it does. The first is always that one. `nodes`
+/// may be NULL when `capacity` is 0.
+size_t fxir_error_nodes(const struct fxir_error *error,
+                        fxir_node *nodes,
+                        size_t capacity);
+
 /// The line, counted from 1, at which a text could not be read; 0 when there is none.
 size_t fxir_error_line(const struct fxir_error *error);
 
@@ -1846,6 +1855,18 @@ fxir_status fxir_graph_lint(const struct fxir_module *module, struct fxir_error 
 fxir_status fxir_module_lint(const struct fxir_module *module,
                              struct fxir_error **error);
 
+/// Whether the order of the graph is a topological one: placeholders come first, the output last, and
+/// every node stands before its users. 1 or 0; 0 too when `module` is no graph module.
+/// `fxir_graph_lint_order` says what is wrong. Linear in nodes and edges.
+int32_t fxir_graph_is_topologically_sorted(const struct fxir_module *module);
+
+/// Checks the order and nothing else, for graphs that are edited by hand. Of a node that is used
+/// before it is defined, `fxir_error_node` is the first user that stands too early, and
+/// `fxir_error_nodes` gives that and the node which it uses.
+///
+/// Statuses: FXIR_LINT. torch.fx: a part of `Graph.lint`.
+fxir_status fxir_graph_lint_order(const struct fxir_module *module, struct fxir_error **error);
+
 /// Runs `function`, which records operations as nodes of a new module: `*module`, freed by the
 /// caller.
 ///
@@ -2273,11 +2294,28 @@ fxir_status fxir_get_size_of_all_nodes(const struct fxir_module *module,
                                        struct fxir_error **error);
 
 /// Puts the graph in order: every node after what it uses, placeholders first, the output last.
-/// Stable: a graph that is in order does not change, and independent nodes keep their order.
+/// Stable: of the nodes that could come next it is always the one that came first before, so a graph
+/// that is in order does not change, and independent nodes keep their order.
 ///
-/// Statuses: FXIR_LINT (nodes use each other in a circle; the message names them). torch.fx:
-/// `legalize_graph`.
-fxir_status fxir_legalize_graph(struct fxir_module *module, struct fxir_error **error);
+/// Statuses: FXIR_LINT (nodes use each other in a circle; `fxir_error_nodes` gives all that are on it).
+/// torch.fx: `legalize_graph`; `torch.fx.passes.tools_common.stable_topological_sort` too, which leaves
+/// placeholders and the output among the others.
+fxir_status fxir_legalize_graph(struct fxir_module *module,
+                                struct fxir_error **error);
+
+/// Puts a graph that was edited by hand in order, in time linear in nodes and edges: every node after
+/// what it uses, placeholders first, the output last. A node that stands before something it uses
+/// comes right behind the last of its inputs to come, and what waited for it right behind it: a chain
+/// of nodes that was put in too early stays together, where `fxir_legalize_graph` lets what stood
+/// between pass first. A graph that is in order does not change. `late`, which may be NULL, gets how
+/// many nodes had to wait.
+///
+/// Statuses: FXIR_LINT (nodes use each other in a circle; `fxir_error_nodes` gives all that are on it).
+/// torch: `stable_topological_sort` of `torch._inductor.pattern_matcher`; that of torch.fx is
+/// `fxir_legalize_graph`.
+fxir_status fxir_stable_topological_sort(struct fxir_module *module,
+                                         size_t *late,
+                                         struct fxir_error **error);
 
 /// Makes every node of `old_op` (FXIR_OP_*) that has `old_target` a node of `new_op` with
 /// `new_target`. Names, arguments, users and metadata stay. `replaced`, which may be NULL, gets how

@@ -254,6 +254,8 @@ public:
                     taken_name);
     }
     void legalize() { detail::call(fxir_legalize_graph, get()); }
+    /* Gives how many nodes had to wait for something they use. */
+    std::size_t stable_topological_sort() { return count(fxir_stable_topological_sort); }
     /* `is_impure` decides alone when it is given. Gives how many nodes went. */
     std::size_t eliminate_dead_code(const NodeFilter &is_impure = {}, bool random_is_pure = false) {
         detail::NodeAsking asking(is_impure);

@@ -26,7 +26,9 @@ public:
           node_(fxir_error_node(error)),
           line_(fxir_error_line(error)),
           column_(fxir_error_column(error)),
-          callback_code_(fxir_error_callback_code(error)) {
+          callback_code_(fxir_error_callback_code(error)),
+          nodes_(fxir_error_nodes(error, nullptr, 0)) {
+        fxir_error_nodes(error, nodes_.data(), nodes_.size());
         fxir_error_free(error);
     }
     Error(fxir_status status, const std::string &message)
@@ -41,12 +43,15 @@ public:
     std::size_t column() const noexcept { return column_; }
     /* What a C callback returned that stopped the call; else 0. */
     std::int32_t callback_code() const noexcept { return callback_code_; }
+    /* All the nodes that it is about, the first being node(): those of a cycle in its order. */
+    const std::vector<fxir_node> &nodes() const noexcept { return nodes_; }
 
 private:
     fxir_status status_;
     fxir_node node_;
     std::size_t line_, column_;
     std::int32_t callback_code_;
+    std::vector<fxir_node> nodes_;
 };
 
 namespace detail {

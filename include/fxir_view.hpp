@@ -170,6 +170,8 @@ public:
     void lint() const { detail::call(fxir_module_lint, module_); }
     /* Of this graph alone. */
     void graph_lint() const { detail::call(fxir_graph_lint, module_); }
+    void graph_lint_order() const { detail::call(fxir_graph_lint_order, module_); }
+    bool is_topologically_sorted() const { return fxir_graph_is_topologically_sorted(module_) == 1; }
     Matches match_pattern(const ModuleView &pattern, const MatchOptions &options = {}) const;
     bool validate_partition(const std::vector<Node> &nodes) const {
         const std::vector<fxir_node> ids = detail::ids(nodes);

@@ -2,6 +2,7 @@
 
 use super::boundary;
 use super::handle::{self, Handle};
+use super::input;
 use super::node::fxir_node;
 use super::status::*;
 use crate::ir::{Error, ErrorKind};
@@ -21,6 +22,8 @@ pub(super) struct Failure {
     pub(super) status: fxir_status,
     message: Cow<'static, str>,
     node: fxir_node,
+    /// All of them, when there are several.
+    nodes: Box<[fxir_node]>,
     line: usize,
     column: usize,
     callback_code: i32,
@@ -35,7 +38,15 @@ pub(super) struct ErrorRecord {
 impl Failure {
     #[cold]
     pub(super) fn new(status: fxir_status, message: impl Into<Cow<'static, str>>) -> Box<Failure> {
-        Box::new(Failure { status, message: message.into(), node: 0, line: 0, column: 0, callback_code: 0 })
+        Box::new(Failure {
+            status,
+            message: message.into(),
+            node: 0,
+            nodes: Box::default(),
+            line: 0,
+            column: 0,
+            callback_code: 0,
+        })
     }
 
     #[cold]
@@ -78,6 +89,7 @@ impl From<Error> for Box<Failure> {
             status,
             message: error.message.into(),
             node: error.node.map_or(0, |node| node.to_bits()),
+            nodes: error.nodes.iter().map(|node| node.to_bits()).collect(),
             line: error.place.map_or(0, |place| place.line),
             column: error.place.map_or(0, |place| place.column),
             callback_code,
@@ -113,6 +125,22 @@ pub extern "C" fn fxir_error_message(error: *const fxir_error) -> *const c_char 
 #[no_mangle]
 pub extern "C" fn fxir_error_node(error: *const fxir_error) -> fxir_node {
     read(error, 0, |record| record.failure.node)
+}
+
+/// All nodes that the failure is about: fills `nodes` with as many as `capacity` allows and returns how
+/// many there are. Of a cycle these are all nodes on it, each before the one that uses it, and the
+/// last before the first again; of a node that is used before it is defined, its user and then the
+/// node; else the one that `fxir_error_node` gives, if it does. The first is always that one. `nodes`
+/// may be NULL when `capacity` is 0.
+#[no_mangle]
+pub unsafe extern "C" fn fxir_error_nodes(error: *const fxir_error, nodes: *mut fxir_node, capacity: usize) -> usize {
+    read(error, 0, |record| {
+        let failure = &record.failure;
+        let one = (failure.node != 0).then_some(failure.node);
+        let all = if failure.nodes.is_empty() { one.as_slice() } else { &failure.nodes };
+        // SAFETY: the caller's promise: NULL, or room for `capacity` nodes.
+        unsafe { input::fill(nodes, capacity, all.iter().copied()) }
+    })
 }
 
 /// The line, counted from 1, at which a text could not be read; 0 when there is none.

@@ -3,7 +3,7 @@
 use super::boundary;
 use super::error::fxir_error;
 use super::module::fxir_module;
-use super::module_handle::read;
+use super::module_handle::{read, read_graph};
 use super::status::*;
 use crate::ir::lint;
 
@@ -26,4 +26,22 @@ pub unsafe extern "C" fn fxir_graph_lint(module: *const fxir_module, error: *mut
 #[no_mangle]
 pub unsafe extern "C" fn fxir_module_lint(module: *const fxir_module, error: *mut *mut fxir_error) -> fxir_status {
     boundary::status(error, || read(module, |tree, id| Ok(lint::lint_all(tree, id)?)))
+}
+
+/// Whether the order of the graph is a topological one: placeholders come first, the output last, and
+/// every node stands before its users. 1 or 0; 0 too when `module` is no graph module.
+/// `fxir_graph_lint_order` says what is wrong. Linear in nodes and edges.
+#[no_mangle]
+pub extern "C" fn fxir_graph_is_topologically_sorted(module: *const fxir_module) -> i32 {
+    boundary::value(0, || read_graph(module, |graph| Ok(i32::from(lint::out_of_order(graph).is_none()))))
+}
+
+/// Checks the order and nothing else, for graphs that are edited by hand. Of a node that is used
+/// before it is defined, `fxir_error_node` is the first user that stands too early, and
+/// `fxir_error_nodes` gives that and the node which it uses.
+///
+/// Statuses: FXIR_LINT. torch.fx: a part of `Graph.lint`.
+#[no_mangle]
+pub unsafe extern "C" fn fxir_graph_lint_order(module: *const fxir_module, error: *mut *mut fxir_error) -> fxir_status {
+    boundary::status(error, || read_graph(module, |graph| Ok(lint::lint_order(graph)?)))
 }

@@ -52,6 +52,9 @@ pub struct Error {
     pub message: String,
     /// The node it is about.
     pub node: Option<NodeId>,
+    /// All the nodes it is about, `node` first, when there are several: of a cycle every node on it,
+    /// each before the one that uses it.
+    pub nodes: Box<[NodeId]>,
     /// Where in the text that was read.
     pub place: Option<Place>,
 }
@@ -71,13 +74,28 @@ pub(crate) fn counted(count: impl TryInto<u64>, what: &str) -> String {
 impl Error {
     /// An error that is about no node and no text.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Error { kind, message: message.into(), node: None, place: None }
+        Error { kind, message: message.into(), node: None, nodes: Box::default(), place: None }
     }
 
     /// The same error, said of `node`.
     pub fn at_node(mut self, node: NodeId) -> Self {
         self.node = Some(node);
         self
+    }
+
+    /// The same error, said of several nodes.
+    pub fn at_nodes(mut self, nodes: impl Into<Box<[NodeId]>>) -> Self {
+        self.nodes = nodes.into();
+        self.node = self.nodes.first().copied();
+        self
+    }
+
+    /// The nodes it is about: all of `nodes`, or the one that is `node`, or none.
+    pub fn all_nodes(&self) -> &[NodeId] {
+        match self.nodes.as_ref() {
+            [] => self.node.as_slice(),
+            nodes => nodes,
+        }
     }
 
     /// The same error, said of a place in a text.

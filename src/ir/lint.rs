@@ -3,7 +3,8 @@
 //! Checked here:
 //! - placeholders come first; there is at most one output and it comes last;
 //! - a placeholder has no more than a default value, a get_attr no arguments, an output just one;
-//! - every node in args or kwargs is alive and stands before its user;
+//! - every node in args or kwargs is alive and stands before its user ([`lint_order`] checks the order
+//!   alone);
 //! - users are exactly those that hold a node in args or kwargs;
 //! - names are unique, legal, and none that Python or generated code needs;
 //! - what call_module calls is a module, what get_attr reads is a member.
@@ -55,6 +56,60 @@ pub fn lint_all(tree: &ModuleTree, top: ModuleId) -> Result<()> {
     Ok(())
 }
 
+/// What makes an order no topological one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutOfOrder {
+    /// A placeholder stands behind a node that is none.
+    Placeholder(NodeId),
+    /// A node does not stand before its user.
+    Use {
+        /// The user.
+        user: NodeId,
+        /// What it uses too early.
+        used: NodeId,
+    },
+    /// The output is not last.
+    Output(NodeId),
+}
+
+/// The first fault of the order: placeholders come first, the output last, and every node stands
+/// before its users.
+pub fn out_of_order(graph: &Graph) -> Option<OutOfOrder> {
+    let mut placeholders_are_over = false;
+    graph.nodes().find_map(|node| misplaced(graph, node, &mut placeholders_are_over))
+}
+
+/// Checks the order and nothing else. An error's `nodes` are the node that is out of order, and what
+/// it uses too early.
+pub fn lint_order(graph: &Graph) -> Result<()> {
+    out_of_order(graph).map_or(Ok(()), |found| Err(found.error(graph)))
+}
+
+fn misplaced(graph: &Graph, node: NodeId, placeholders_are_over: &mut bool) -> Option<OutOfOrder> {
+    match graph[node].op() {
+        Op::Placeholder if *placeholders_are_over => return Some(OutOfOrder::Placeholder(node)),
+        Op::Placeholder => {}
+        _ => *placeholders_are_over = true,
+    }
+    if let Some(used) = graph.input_nodes(node).find(|&input| !graph.is_before(input, node)) {
+        return Some(OutOfOrder::Use { user: node, used });
+    }
+    (graph.output_node() == Some(node) && graph.last() != Some(node)).then_some(OutOfOrder::Output(node))
+}
+
+impl OutOfOrder {
+    fn error(self, graph: &Graph) -> Error {
+        match self {
+            OutOfOrder::Placeholder(node) => broken(graph, node, "it is a placeholder behind a node that is none"),
+            OutOfOrder::Output(node) => broken(graph, node, "it is an output and not the last node"),
+            OutOfOrder::Use { user, used } => {
+                broken(graph, user, &format!("it uses {} before its definition", graph.name(used)))
+                    .at_nodes([user, used])
+            }
+        }
+    }
+}
+
 /// Checks what can be checked of a graph without its module.
 pub fn lint_graph(graph: &Graph) -> Result<()> {
     let mut names = NameSet::default();
@@ -64,15 +119,11 @@ pub fn lint_graph(graph: &Graph) -> Result<()> {
     let mut known = 0;
     for (position, node) in graph.nodes().enumerate() {
         let found = &graph[node];
-        match found.op() {
-            Op::Placeholder if placeholders_are_over => {
-                return Err(broken(graph, node, "it is a placeholder behind a node that is none"));
-            }
-            Op::Placeholder => {}
-            _ => placeholders_are_over = true,
-        }
         check_shape(graph, node)?;
         uses += check_inputs(graph, node, position as u32 + 1, &mut named_by)?;
+        if let Some(fault) = misplaced(graph, node, &mut placeholders_are_over) {
+            return Err(fault.error(graph));
+        }
         known += graph.user_count(node);
         if !names.insert(found.name()) {
             return Err(broken(graph, node, "another node has the same name"));
@@ -97,12 +148,11 @@ fn check_shape(graph: &Graph, node: NodeId) -> Result<()> {
         Op::GetAttr if args + kwargs > 0 => Err(broken(graph, node, "a get_attr takes no arguments")),
         Op::Output if args != 1 || kwargs > 0 => Err(broken(graph, node, "an output takes one argument")),
         Op::Output if graph.output_node() != Some(node) => Err(broken(graph, node, "it is a second output")),
-        Op::Output if graph.last() != Some(node) => Err(broken(graph, node, "it is an output and not the last node")),
         _ => Ok(()),
     }
 }
 
-/// Checks order and users of what a node holds; returns how many nodes it uses. `named_by` has
+/// Checks the users of what a node holds; returns how many nodes it uses. `named_by` has
 /// for each slot the last user, counted by `user`, that named it.
 fn check_inputs(graph: &Graph, node: NodeId, user: u32, named_by: &mut [u32]) -> Result<usize> {
     let found = &graph[node];
@@ -121,8 +171,6 @@ fn check_inputs(graph: &Graph, node: NodeId, user: u32, named_by: &mut [u32]) ->
         uses += 1;
         if recorded.next() != Some(input) {
             failure = Some(format!("it uses {}, which does not know", graph.name(input)));
-        } else if !graph.is_before(input, node) {
-            failure = Some(format!("it uses {} before its definition", graph.name(input)));
         } else if graph.output_node() == Some(input) {
             failure = Some("it uses the output".to_string());
         }

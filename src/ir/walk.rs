@@ -71,6 +71,11 @@ impl Graph {
         std::iter::successors(first, |&slot| Some(self.order.next(slot))).take(self.order.len())
     }
 
+    /// The node in a slot.
+    pub(crate) fn node_at(&self, slot: u32) -> Option<NodeId> {
+        self.id_of(slot)
+    }
+
     /// Rises along the order; means nothing else, and changes when nodes are inserted.
     pub(crate) fn order_label(&self, slot: u32) -> u64 {
         self.order.label(slot)

@@ -2,7 +2,8 @@
 //! they fail.
 
 use super::legalize::legalize;
-use crate::ir::{Graph, ModuleId, ModuleTree, NodeId, Op, Result};
+use crate::ir::lint::out_of_order;
+use crate::ir::{ModuleId, ModuleTree, NodeId, Result};
 
 /// Runs `pass` on a module whose graph was put in order first. `pass` changes nothing when it
 /// fails; then the old order comes back too.
@@ -11,7 +12,7 @@ pub(super) fn in_order<T>(
     module: ModuleId,
     pass: impl FnOnce(&mut ModuleTree) -> Result<T>,
 ) -> Result<T> {
-    if is_in_order(tree.graph(module)?) {
+    if out_of_order(tree.graph(module)?).is_none() {
         return pass(tree);
     }
     let before: Vec<NodeId> = tree.graph(module)?.nodes().collect();
@@ -21,15 +22,4 @@ pub(super) fn in_order<T>(
         tree.graph_mut(module)?.set_order(&before)?;
     }
     result
-}
-
-/// Whether placeholders come first, the output last, and every node before its users.
-fn is_in_order(graph: &Graph) -> bool {
-    let mut placeholders_are_over = false;
-    let output = graph.output_node();
-    graph.nodes().all(|node| {
-        let is_placeholder = graph[node].op() == Op::Placeholder;
-        placeholders_are_over |= !is_placeholder;
-        !(is_placeholder && placeholders_are_over) && graph.input_nodes(node).all(|input| graph.is_before(input, node))
-    }) && (output.is_none() || output == graph.last())
 }

@@ -9,7 +9,12 @@ use std::collections::BinaryHeap;
 /// the output last. Of the nodes that could come next, it is always the one that came first
 /// before: a graph in order does not change, and independent nodes keep their order.
 ///
-/// A cycle is [`ErrorKind::Lint`], names the nodes on it, and leaves the graph as it was.
+/// But for placeholders and the output that is the order of torch.fx's `stable_topological_sort`; that
+/// of Inductor's is [`super::stable_topological_sort()`]'s. What is in its place costs linear time, and
+/// what had to wait a place in a heap.
+///
+/// A cycle is [`ErrorKind::Lint`] and leaves the graph as it was; the error's `nodes` are those on it,
+/// each before the one that uses it, and the message shows the first of them.
 pub fn legalize(graph: &mut Graph) -> Result<()> {
     let mut sort = Sort {
         graph,
@@ -30,7 +35,7 @@ pub fn legalize(graph: &mut Graph) -> Result<()> {
         sort.visit(output);
     }
     if sort.new.len() < graph.len() {
-        return Err(sort.cycle());
+        return Err(cycle(graph, |slot| sort.is_done(slot)));
     }
     let new = sort.new;
     if !graph.slots_in_order().eq(new.iter().copied()) {
@@ -92,35 +97,37 @@ impl Sort<'_> {
             }
         }
     }
+}
 
-    /// Walks from a node that is not done to an input that is not done until one comes again.
-    fn cycle(&self) -> Error {
-        let not_done = |node: &NodeId| !self.is_done(node.slot() as u32);
-        let mut walk: Vec<NodeId> = Vec::new();
-        let mut step_of = vec![usize::MAX; self.state.len()];
-        let mut at = self.graph.nodes().find(not_done);
-        while let Some(node) = at {
-            let first = step_of[node.slot()];
-            if first != usize::MAX {
-                walk.drain(..first);
-                break;
-            }
-            step_of[node.slot()] = walk.len();
-            walk.push(node);
-            at = self.graph.input_nodes(node).find(not_done);
+/// What is wrong with a graph of which a sort could not place the nodes that are not done: the error
+/// names the nodes of one cycle, each before the one that uses it.
+pub(super) fn cycle(graph: &Graph, is_done: impl Fn(u32) -> bool) -> Error {
+    // Walks from a node that is not done to an input that is not done until one comes again.
+    let not_done = |node: &NodeId| !is_done(node.slot() as u32);
+    let mut walk: Vec<NodeId> = Vec::new();
+    let mut step_of = vec![usize::MAX; graph.slot_count()];
+    let mut at = graph.nodes().find(not_done);
+    while let Some(node) = at {
+        let first = step_of[node.slot()];
+        if first != usize::MAX {
+            walk.drain(..first);
+            break;
         }
-        walk.reverse();
-        const SHOWN: usize = 16;
-        let mut names: Vec<&str> = walk.iter().take(SHOWN).map(|&node| self.graph.name(node)).collect();
-        if walk.len() > SHOWN {
-            names.push("...");
-        }
-        let error = Error::new(
-            ErrorKind::Lint,
-            format!("the graph has a cycle of {}: {}", counted(walk.len(), "node"), names.join(" -> ")),
-        );
-        walk.first().map_or(error.clone(), |&node| error.at_node(node))
+        step_of[node.slot()] = walk.len();
+        walk.push(node);
+        at = graph.input_nodes(node).find(not_done);
     }
+    walk.reverse();
+    const SHOWN: usize = 16;
+    let mut names: Vec<&str> = walk.iter().take(SHOWN).map(|&node| graph.name(node)).collect();
+    if walk.len() > SHOWN {
+        names.push("...");
+    }
+    Error::new(
+        ErrorKind::Lint,
+        format!("the graph has a cycle of {}: {}", counted(walk.len(), "node"), names.join(" -> ")),
+    )
+    .at_nodes(walk)
 }
 
 #[cfg(test)]
@@ -152,6 +159,26 @@ mod tests {
             "{error}"
         );
         assert_eq!(graph.nodes().collect::<Vec<_>>(), before);
+        assert_eq!(error.nodes.len(), 2);
+        assert_eq!(error.node, Some(error.nodes[0]));
+    }
+
+    #[test]
+    fn every_node_of_a_long_cycle_can_be_read_in_its_order() {
+        // x, then a cycle of 100,000, and a chain behind it that is on no cycle.
+        let (mut graph, nodes) = chain(100_010);
+        graph.set_args(nodes[1], [Argument::Node(nodes[100_000])].into_iter().collect()).unwrap();
+        let error = legalize(&mut graph).unwrap_err();
+        assert!(error.message.ends_with("..."), "{error}");
+        assert_eq!(error.nodes.len(), 100_000);
+        let mut on_it = error.nodes.to_vec();
+        on_it.sort_unstable();
+        let mut expected = nodes[1..=100_000].to_vec();
+        expected.sort_unstable();
+        assert_eq!(on_it, expected);
+        for (&used, &user) in error.nodes.iter().zip(error.nodes.iter().cycle().skip(1)) {
+            assert!(graph.input_nodes(user).any(|input| input == used));
+        }
     }
 
     #[test]

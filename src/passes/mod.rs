@@ -17,5 +17,6 @@ pub mod purity;
 pub mod replace_target;
 pub mod schema;
 mod side_effects;
+pub mod stable_topological_sort;
 pub mod subgraph_matcher;
 pub mod subgraph_rewriter;
