@@ -4,7 +4,7 @@ use super::fx_line::{first_byte, names, net, net_with, nodes, shown, Is};
 use fxir::formats::python::print::code;
 use fxir::formats::python::read::read_code;
 use fxir::ir::lint::lint_all;
-use fxir::ir::{Argument, At, Graph, ModuleTree, Symbols};
+use fxir::ir::{Argument, At, CopyNames, Graph, ModuleTree, Symbols};
 use fxir::passes::fuse::{fuse_as_graphmodule, FuseOptions};
 use fxir::passes::lift::lift_subgraph_as_module;
 use fxir::passes::subgraph_matcher::Pattern;
@@ -55,14 +55,14 @@ fn fault_044_copies_get_names_that_are_free() {
         let source = from.find_node(copied).unwrap();
         let x = nodes(&tree, ["x"])[0];
         let graph = tree.graph_mut(root).unwrap();
-        graph.node_copy(At::Default, &from, source, &mut |_| Ok(Argument::Node(x))).unwrap();
+        graph.node_copy(At::Default, &from, source, CopyNames::Unique, &mut |_| Ok(Argument::Node(x))).unwrap();
         assert_eq!(names(&tree), expected);
         assert_eq!(lint_all(&tree, root), Ok(()));
         // A whole graph into itself, twice.
         let graph = tree.graph_mut(root).unwrap();
         for _ in 0..2 {
             let mut map: Vec<Option<Argument>> = vec![None; from.slot_count()];
-            graph.graph_copy(At::Default, &from, &mut map).unwrap();
+            graph.graph_copy(At::Default, &from, CopyNames::Unique, &mut map).unwrap();
         }
         assert_eq!(lint_all(&tree, root), Ok(()));
     }
@@ -171,7 +171,7 @@ fn fault_049_inputs_keep_their_stars_and_defaults() {
         copy.set_graph(root, Graph::new(copy.symbols().clone())).unwrap();
         let mut map = vec![None; graph.slot_count()];
         let into = copy.graph_mut(root).unwrap();
-        let returned = into.graph_copy(At::Default, graph, &mut map).unwrap().unwrap();
+        let returned = into.graph_copy(At::Default, graph, CopyNames::Unique, &mut map).unwrap().unwrap();
         into.output(returned).unwrap();
         assert_eq!(shown(&copy), before);
         // What is taken out of the middle leaves the inputs as they are, and gets values as its own.
