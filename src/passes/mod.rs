@@ -1,6 +1,8 @@
 //! Transforms of a module, one a file, named as torch.fx names them. Knows `ir` and nothing else.
 
+pub mod cse;
 pub mod dead_code;
+pub mod deduplicate_get_attr;
 pub mod fuse;
 mod in_order;
 pub mod inline;
@@ -8,6 +10,7 @@ pub mod insert;
 pub mod legalize;
 pub mod lift;
 pub mod lowering_attrs;
+mod memory;
 mod new_members;
 pub mod node_size;
 pub mod normalize_args;
