@@ -8,6 +8,8 @@ use fxir::ir::lint::lint_all;
 use fxir::ir::{Argument, Attribute, Dtype, Kwargs, ModuleTree, NewModule, NodeId, Op, Tensor, TensorKind, TensorMeta};
 use fxir::passes::cse::{eliminate_common_subexpressions, find_common_subexpressions};
 use fxir::passes::deduplicate_get_attr::deduplicate_get_attr;
+use fxir::passes::lift_constants::{lift_constants, LiftOptions};
+use fxir::passes::unused_attributes::delete_unused_attributes;
 use proptest::prelude::*;
 use random_graph::meaning::meaning;
 use random_graph::modules;
@@ -222,6 +224,222 @@ fn members_that_are_read_twice_are_read_once() {
     assert_eq!(body(&tree), expected);
     assert_eq!(deduplicate_get_attr(&mut tree, root).unwrap(), []);
     assert_eq!(eliminate_common_subexpressions(&mut tree, root).unwrap(), [], "the weight is written between them");
+}
+
+fn tensor(value: u8) -> Attribute {
+    let tensor = Tensor::from_bytes(TensorMeta::new(Dtype::Uint8, [1i64]), vec![value]).unwrap();
+    Attribute::Tensor(TensorKind::Buffer, Arc::new(tensor))
+}
+
+#[test]
+fn tensors_that_nothing_reads_go() {
+    let mut tree = ModuleTree::new("Net");
+    let root = tree.root();
+    tree.add_module(root, "leaf", "torch.nn.modules.linear.Linear", NewModule::Leaf).unwrap();
+    tree.add_module(root, "leaf.inner", "Holder", NewModule::Holder).unwrap();
+    tree.add_module(root, "block", "Block", NewModule::Graph).unwrap();
+    tree.add_module(root, "handed", "Handed", NewModule::Graph).unwrap();
+    tree.add_module(root, "called", "Unknown", NewModule::Holder).unwrap();
+    for path in [
+        "used",
+        "unused",
+        "leaf.weight",
+        "leaf.inner.weight",
+        "block.used",
+        "block.unused",
+        "block.from_above",
+        "handed.weight",
+        "called.weight",
+        "called.deep.weight",
+        "holder.used",
+        "holder.unused",
+    ] {
+        tree.set_attribute(root, path, tensor(1)).unwrap();
+    }
+    tree.set_attribute(root, "training", Attribute::Value(Argument::Bool(true))).unwrap();
+    let [block, handed] = ["block", "handed"].map(|path| tree.submodule(root, path).unwrap());
+    read_into(&mut tree, block, "def f(x):\n used = self.used\n return torch.add(x, used)").unwrap();
+    read_into(&mut tree, handed, "def f(x):\n return x").unwrap();
+    let text = "def f(x):\n used = self.used\n a = self.block(x)\n b = self.called(a)\n c = self.holder.used\n \
+                d = self.block.from_above\n h = self.handed\n return [used, b, c, d, torch.ops.higher_order.cond(x, h)]";
+    read_into(&mut tree, root, text).unwrap();
+    lint_all(&tree, root).unwrap();
+    let removed = delete_unused_attributes(&mut tree, root).unwrap();
+    assert_eq!(removed, ["unused", "block.unused", "holder.unused"]);
+    lint_all(&tree, root).unwrap();
+    for kept in ["used", "leaf.weight", "leaf.inner.weight", "block.used", "block.from_above", "handed.weight"] {
+        assert!(tree.resolve(root, kept).is_some(), "{kept}");
+    }
+    for kept in ["called.weight", "called.deep.weight", "holder.used", "training"] {
+        assert!(tree.resolve(root, kept).is_some(), "{kept}");
+    }
+    assert!(removed.iter().all(|path| tree.resolve(root, path).is_none()));
+    assert!(delete_unused_attributes(&mut tree, root).unwrap().is_empty());
+    // What the graph above reads is used, from wherever one looks.
+    assert!(delete_unused_attributes(&mut tree, block).unwrap().is_empty());
+}
+
+/// Fault 30: of two nodes that read one attribute one goes, and the other still reads it.
+#[test]
+fn an_attribute_goes_with_its_last_reader() {
+    let mut tree = net("def f(x):\n w = self.w\n w_1 = self.w\n return torch.add(x, w)");
+    let root = tree.root();
+    tree.delete(root, "v").unwrap();
+    let graph = tree.graph_mut(root).unwrap();
+    let unread = graph.find_node("w_1").unwrap();
+    graph.erase_node(unread).unwrap();
+    assert!(delete_unused_attributes(&mut tree, root).unwrap().is_empty());
+    read_into(&mut tree, root, "def f(x):\n return x").unwrap();
+    assert_eq!(delete_unused_attributes(&mut tree, root).unwrap(), ["w"]);
+}
+
+/// Dtype, sizes and bytes of what a call becomes; None when it stays.
+fn lifted(call: &str) -> Option<(Dtype, Vec<i64>, Vec<u8>)> {
+    let mut tree = net(&format!("def f(x):\n c = {call}\n return torch.mul(x, c)"));
+    let root = tree.root();
+    let before = body(&tree);
+    let nodes = lift_constants(&mut tree, root, LiftOptions { max_bytes: 1024 }).unwrap();
+    let Some(&node) = nodes.first() else {
+        assert_eq!(body(&tree), before);
+        return None;
+    };
+    assert_eq!(body(&tree), "c = self._tensor_constant0\nmul = torch.mul(x, c)\nreturn mul");
+    assert_eq!(tree.graph(root).unwrap().name(node), "c");
+    match tree.attribute(root, "_tensor_constant0").unwrap() {
+        Attribute::Tensor(TensorKind::Constant, tensor) => {
+            Some((tensor.dtype(), tensor.sizes().unwrap().to_vec(), tensor.data().unwrap().to_vec()))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn bytes<const N: usize, const M: usize>(elements: [[u8; N]; M]) -> Vec<u8> {
+    elements.concat()
+}
+
+#[test]
+fn constants_are_as_torch_makes_them() {
+    let singles = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let longs = |values: &[i64]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    use Dtype::*;
+    for (call, dtype, sizes, elements) in [
+        ("torch.tensor(3)", Int64, &[][..], longs(&[3])),
+        ("torch.tensor(True)", Bool, &[], vec![1]),
+        ("torch.tensor(0.1)", Float32, &[], singles(&[0.1])),
+        ("torch.tensor(-0.0)", Float32, &[], singles(&[-0.0])),
+        ("torch.tensor([1, 2])", Int64, &[2], longs(&[1, 2])),
+        ("torch.tensor([[1, 2.5], (True, 0)])", Float32, &[2, 2], singles(&[1.0, 2.5, 1.0, 0.0])),
+        ("torch.tensor([True, 2])", Int64, &[2], longs(&[1, 2])),
+        ("torch.tensor([])", Float32, &[0], vec![]),
+        ("torch.tensor([[], []])", Float32, &[2, 0], vec![]),
+        ("torch.tensor(data=[1], dtype=torch.int32)", Int32, &[1], bytes([1i32.to_le_bytes()])),
+        ("torch.tensor([-1, 127], dtype=torch.int8)", Int8, &[2], vec![255, 127]),
+        ("torch.tensor([0.1], dtype=torch.float64)", Float64, &[1], bytes([0.1f64.to_le_bytes()])),
+        // Halfway: to the even one. 1 + 2^-8 and 1 + 3 * 2^-8.
+        ("torch.tensor([1.00390625, 1.01171875], dtype=torch.bfloat16)", Bfloat16, &[2], vec![0x80, 0x3f, 0x82, 0x3f]),
+        ("torch.tensor(1, device='cpu', requires_grad=False, pin_memory=False)", Int64, &[], longs(&[1])),
+        ("torch.scalar_tensor(2)", Float32, &[], singles(&[2.0])),
+        ("torch.zeros(2, 1)", Float32, &[2, 1], singles(&[0.0, 0.0])),
+        ("torch.zeros((2,), dtype=torch.int64)", Int64, &[2], longs(&[0, 0])),
+        ("torch.ones(size=[2])", Float32, &[2], singles(&[1.0, 1.0])),
+        ("torch.ops.aten.ones.default([1], dtype=torch.bool)", Bool, &[1], vec![1]),
+        ("torch.full((2,), 7)", Int64, &[2], longs(&[7, 7])),
+        ("torch.full((), 1.5)", Float32, &[], singles(&[1.5])),
+        ("torch.full([1], fill_value=True)", Bool, &[1], vec![1]),
+        ("torch.ops.aten.full.default([1], 2, dtype=torch.float32)", Float32, &[1], singles(&[2.0])),
+        ("torch.arange(3)", Int64, &[3], longs(&[0, 1, 2])),
+        ("torch.arange(0)", Int64, &[0], vec![]),
+        ("torch.arange(5, 0, -2)", Int64, &[3], longs(&[5, 3, 1])),
+        ("torch.arange(1, 6, 2)", Int64, &[3], longs(&[1, 3, 5])),
+        ("torch.arange(start=1, end=6, step=3)", Int64, &[2], longs(&[1, 4])),
+        ("torch.ops.aten.arange.start(1, 3)", Int64, &[2], longs(&[1, 2])),
+        ("torch.eye(2, 3)", Float32, &[2, 3], singles(&[1.0, 0.0, 0.0, 0.0, 1.0, 0.0])),
+    ] {
+        assert_eq!(lifted(call), Some((dtype, sizes.to_vec(), elements)), "{call}");
+    }
+}
+
+#[test]
+fn what_is_not_known_to_the_bit_stays_a_call() {
+    for call in [
+        "torch.tensor([1, [2]])",
+        "torch.tensor([[1], [2, 3]])",
+        "torch.tensor([[], [1]])",
+        "torch.tensor('a')",
+        "torch.tensor(None)",
+        "torch.tensor(1j)",
+        "torch.tensor(1.5, dtype=torch.int64)",
+        "torch.tensor(1.0, dtype=torch.float16)",
+        "torch.tensor(300, dtype=torch.uint8)",
+        "torch.tensor(1e39)",
+        "torch.tensor(1e300, dtype=torch.bfloat16)",
+        "torch.tensor(1, device='cuda:0')",
+        "torch.tensor(1.0, requires_grad=True)",
+        "torch.tensor(1, pin_memory=True)",
+        "torch.tensor(1, 2)",
+        "torch.tensor()",
+        "torch.tensor(data=1, other=2)",
+        "torch.zeros(2, out=x)",
+        "torch.zeros(-1)",
+        "torch.zeros()",
+        "torch.zeros(257)",
+        "torch.zeros(9223372036854775807, 9223372036854775807)",
+        "torch.arange(0, 3, 0)",
+        "torch.arange(0, 3, -1)",
+        "torch.arange(3.0)",
+        "torch.arange(3, dtype=torch.float32)",
+        "torch.empty(2)",
+        "torch.rand(2)",
+        "torch.mine(2)",
+        "mine.tensor(2)",
+    ] {
+        assert_eq!(lifted(call), None, "{call}");
+    }
+    assert!(lifted("torch.zeros(256)").is_some());
+}
+
+#[test]
+fn what_may_change_or_leaves_the_graph_stays_a_call() {
+    for (rest, stays) in [
+        ("b = c.add_(1)\n return torch.add(x, b)", true),
+        ("v = c.view(-1)\n b = v.add_(1)\n return torch.add(x, b)", true),
+        ("b = operator.setitem(c, 0, x)\n return torch.add(x, c)", true),
+        ("return c", true),
+        ("return [c.view(-1)]", true),
+        ("return [self.relu(c)]", true),
+        ("s = torch.set_default_dtype(torch.float64)\n return torch.add(x, c)", true),
+        ("b = x.add_(c)\n return torch.add(x, 1)", true),
+        ("b = torch.add(x, c)\n d = b.add_(1)\n return d", false),
+        ("b = torch.add(x, c)\n return b", false),
+    ] {
+        let mut tree = net(&format!("def f(x):\n c = torch.tensor(2.0)\n {rest}"));
+        let root = tree.root();
+        let count = lift_constants(&mut tree, root, LiftOptions::default()).unwrap().len();
+        assert_eq!(count == 0, stays, "{rest}");
+        lint_all(&tree, root).unwrap();
+    }
+}
+
+#[test]
+fn constants_get_the_next_free_names_and_keep_their_meta() {
+    let mut tree = net("def f(x):\n a = torch.tensor(1)\n b = torch.tensor(2)\n return torch.where(x, a, b)");
+    let root = tree.root();
+    tree.set_attribute(root, "_tensor_constant1", tensor(9)).unwrap();
+    let graph = tree.graph_mut(root).unwrap();
+    let [a, b] = ["a", "b"].map(|name| graph.find_node(name).unwrap());
+    graph.set_meta(b, "k", Argument::Int(5)).unwrap();
+    // Somebody knows better: the default dtype was another.
+    let told = fxir::ir::Value::Tensor(TensorMeta::new(Dtype::Int32, [0i64; 0]));
+    graph.set_value(a, Some(Arc::new(told))).unwrap();
+    assert_eq!(lift_constants(&mut tree, root, LiftOptions::default()).unwrap(), [b]);
+    let graph = tree.graph_mut(root).unwrap();
+    graph.set_value(a, None).unwrap();
+    assert_eq!(lift_constants(&mut tree, root, LiftOptions::default()).unwrap(), [a]);
+    let expected = "a = self._tensor_constant2\nb = self._tensor_constant0\nwhere = torch.where(x, a, b)\nreturn where";
+    assert_eq!(body(&tree), expected);
+    let graph = tree.graph(root).unwrap();
+    let key = graph.symbols().find("k").unwrap();
+    assert!(matches!(graph[b].meta().entries[&key], Argument::Int(5)));
 }
 
 /// Order and ids of what is left are as they were.
