@@ -2307,7 +2307,7 @@ fxir_status fxir_deduplicate_get_attr(struct fxir_module *module,
 /// nothing calls count: run `fxir_module_delete_all_unused_submodules` first. `removed`, which may be
 /// NULL, gets how many tensors there were.
 ///
-/// Statuses: none but the general ones. torch.fx has no such pass.
+/// Statuses: FXIR_INVALID_ARGUMENT (the module has no graph). torch.fx has no such pass.
 fxir_status fxir_module_delete_unused_attributes(struct fxir_module *module,
                                                  size_t *removed,
                                                  struct fxir_error **error);

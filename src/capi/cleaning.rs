@@ -73,7 +73,7 @@ pub unsafe extern "C" fn fxir_deduplicate_get_attr(
 /// nothing calls count: run `fxir_module_delete_all_unused_submodules` first. `removed`, which may be
 /// NULL, gets how many tensors there were.
 ///
-/// Statuses: none but the general ones. torch.fx has no such pass.
+/// Statuses: FXIR_INVALID_ARGUMENT (the module has no graph). torch.fx has no such pass.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_module_delete_unused_attributes(
     module: *mut fxir_module,

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 /// called and has no graph: only its own code knows what it reads. Settings, which are no tensors,
 /// stay.
 pub fn delete_unused_attributes(tree: &mut ModuleTree, module: ModuleId) -> Result<Vec<String>> {
-    tree.get(module)?;
+    tree.graph(module)?;
     let used = Used::of(tree);
     let mut removed = Vec::new();
     let below: Vec<ModuleId> = tree.modules_below(module).filter(|id| !used.whole.contains(id)).collect();
