@@ -42,7 +42,7 @@ fn every_built_in_pass_runs_and_says_whether_it_did_anything() {
     let first: Vec<&str> = report.runs.iter().filter(|run| run.modified).map(|run| &*run.name).collect();
     assert_eq!(first, ["eliminate_common_subexpressions", "eliminate_dead_code", "normalize_args"]);
     assert_eq!(report.runs.len(), 2 * names.len(), "the second round changes nothing, so there is no third");
-    let counts = |name| {
+    let counts = |name: &str| {
         let run = report.runs.iter().find(|run| *run.name == *name).unwrap();
         (run.nodes_before, run.nodes_after)
     };
