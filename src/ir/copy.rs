@@ -139,7 +139,7 @@ impl Graph {
         self.create_node(at, op, target, args, kwargs, asked)
     }
 
-    fn free_name(&self, name: &str) -> Result<Name> {
+    pub(super) fn free_name(&self, name: &str) -> Result<Name> {
         let free = Name::new(&self.symbols, name);
         match self.names.is_taken(free) {
             true => Err(Error::new(ErrorKind::AlreadyExists, format!("the name {name} was given before"))),

@@ -14,6 +14,7 @@ mod name_set;
 mod namespace;
 pub mod node;
 mod order;
+mod restore;
 mod same;
 mod signature;
 mod stamps;
@@ -25,6 +26,7 @@ mod uses;
 mod walk;
 
 pub(crate) use copy::transfer_meta;
+pub(crate) use restore::GivenNames;
 pub(crate) use symbol::RecentSymbols;
 
 pub use argument::{Args, Argument, Kwargs, MAX_ARGUMENT_DEPTH};
