@@ -8,8 +8,9 @@ use super::name::MAX_COUNT;
 use super::name_set::NameSet;
 use super::node::{NodeId, Op};
 use super::order::NONE;
-use super::symbol::Symbol;
+use super::symbol::{Symbol, Symbols};
 use super::tree::{ModuleId, ModuleTree, NewModule};
+use std::sync::Arc;
 
 /// What a graph has given of one base, besides what its nodes are named.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -72,8 +73,8 @@ impl Graph {
 
 impl ModuleTree {
     /// A tree of one module of any kind.
-    pub(crate) fn with_root(type_name: &str, kind: NewModule) -> ModuleTree {
-        let mut tree = ModuleTree::new(type_name);
+    pub(crate) fn with_root(symbols: Arc<Symbols>, type_name: &str, kind: NewModule) -> ModuleTree {
+        let mut tree = ModuleTree::with_symbols(symbols, type_name);
         if let Ok(root) = tree.get_mut(ModuleId(0)) {
             match kind {
                 NewModule::Graph => {}
