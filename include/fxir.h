@@ -479,8 +479,8 @@ typedef struct fxir_matches fxir_matches;
 /// it waits until it is alone.
 typedef struct fxir_module fxir_module;
 
-/// Which nodes of one graph became which nodes of another, as a call that copied them left it. Freed
-/// with `fxir_node_map_free`.
+/// Which nodes became which nodes of another graph, or of their own, as a call that copied or merged
+/// them left it. Freed with `fxir_node_map_free`.
 typedef struct fxir_node_map fxir_node_map;
 
 /// Passes that are run one after the other. Freed with `fxir_pass_manager_free`. Several threads may
@@ -589,7 +589,7 @@ typedef struct fxir_copy_options {
 
 /// A node and what stands for it elsewhere.
 typedef struct fxir_node_pair {
-    /// The node that was copied.
+    /// The node that was copied, or that is gone.
     fxir_node from;
     /// What stands for it.
     fxir_node to;
@@ -2270,6 +2270,67 @@ fxir_status fxir_eliminate_dead_code(struct fxir_module *module,
                                      size_t *erased,
                                      struct fxir_error **error);
 
+/// Erases each node that computes what a node before it has computed, which then stands for it in all
+/// its users. Two nodes compute the same when op, target, arguments and keywords, in their order, are
+/// the same: of literals the type counts and each bit (1, 1.0 and True are three), a list is no tuple.
+/// What the first is called and its metadata stay; two equal values that are returned become one
+/// that is returned twice.
+///
+/// Impure nodes stay (see `fxir_node_is_impure`), random ones among them, and calls of torch's modules
+/// that change while they are trained unless their `training` is False. So do nodes that read what may be
+/// written between them, and whatever may be written later, with what may share its memory: inputs
+/// and members may all share memory with each other.
+///
+/// `erased`, which may be NULL, gets how many nodes there were; `merged`, which may be NULL, gets which
+/// node is gone and which stands for it. The caller frees it with `fxir_node_map_free`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (the module has no graph). torch.fx: `CSEPass` of
+/// `torch.fx.passes.dialect.common.cse_pass`; `fx_graph_cse` of `torch._functorch`.
+fxir_status fxir_eliminate_common_subexpressions(struct fxir_module *module,
+                                                 size_t *erased,
+                                                 struct fxir_node_map **merged,
+                                                 struct fxir_error **error);
+
+/// Of the get_attr nodes that read one member the first stands for the others, which are erased.
+/// `erased`, which may be NULL, gets how many nodes there were; `merged`, which may be NULL, gets which
+/// node is gone and which stands for it. The caller frees it with `fxir_node_map_free`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (the module has no graph). torch.fx has no such pass.
+fxir_status fxir_deduplicate_get_attr(struct fxir_module *module,
+                                      size_t *erased,
+                                      struct fxir_node_map **merged,
+                                      struct fxir_error **error);
+
+/// Removes the tensors of the module, and of graph modules and holders below it, that no get_attr node
+/// of any graph of the tree reads. What a leaf owns stays, and all below a module that a node hands on
+/// as it is, or that is called and has no graph; settings, which are no tensors, stay too. Graphs that
+/// nothing calls count: run `fxir_module_delete_all_unused_submodules` first. `removed`, which may be
+/// NULL, gets how many tensors there were.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (the module has no graph). torch.fx has no such pass.
+fxir_status fxir_module_delete_unused_attributes(struct fxir_module *module,
+                                                 size_t *removed,
+                                                 struct fxir_error **error);
+
+/// Makes each call that makes a tensor of literals alone (`torch.tensor`, `zeros`, `ones`, `full`,
+/// `arange`, `eye`, `scalar_tensor`, and their operators of `torch.ops.aten`) a get_attr node of a new
+/// constant of the module, `_tensor_constant0` or the next that is free. Name, users and metadata of
+/// the node stay. Dtypes and sizes are as torch makes them, its default dtype being float32.
+///
+/// A call stays when its tensor, or what may share its memory, is written or returned: a call makes a
+/// new one each time. It also stays when the tensor takes more than `max_bytes` bytes (0: 1 MiB); when
+/// it asks for gradients, pinned memory, or a device other than the CPU; when its elements are not known
+/// to the bit (complex, float16, `arange` of floats); when metadata of the node says something else;
+/// and when the graph changes the state of the process. `lifted`, which may be NULL, gets how many
+/// nodes there were.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (the module has no graph), FXIR_LIMIT (modules nest too deep).
+/// torch.fx: what `Tracer.create_arg` does with a tensor, and `lift_constants_pass` of `torch.export`.
+fxir_status fxir_lift_constants(struct fxir_module *module,
+                                uint64_t max_bytes,
+                                size_t *lifted,
+                                struct fxir_error **error);
+
 /// How many bytes one node takes; `counting` is one of FXIR_SIZE_IN_*.
 ///
 /// Statuses: FXIR_STALE_NODE, FXIR_NOT_FOUND (it is not known what the node yields),
@@ -2378,9 +2439,10 @@ size_t fxir_built_in_pass_count(void);
 /// The name of one of them, counted from 0; NULL when there is none. The text lives for ever.
 const char *fxir_built_in_pass_name(size_t index);
 
-/// Adds a pass of the library's, with its defaults: "delete_all_unused_submodules",
-/// "eliminate_dead_code", "legalize_graph" (also "legalize"), "lift_lowering_attrs_to_nodes", "lint" or
-/// "normalize_args". Passes are counted from 0 in the order in which they are added; one may be added
+/// Adds a pass of the library's, with its defaults: "deduplicate_get_attr",
+/// "delete_all_unused_submodules", "delete_unused_attributes", "eliminate_common_subexpressions",
+/// "eliminate_dead_code", "legalize_graph" (also "legalize"), "lift_constants",
+/// "lift_lowering_attrs_to_nodes", "lint" or "normalize_args". Passes are counted from 0 in the order in which they are added; one may be added
 /// several times.
 ///
 /// Statuses: FXIR_NOT_FOUND (no pass has that name; the message lists those that there are),

@@ -217,6 +217,7 @@ public:
     }
     void delete_member(const std::string &path) { detail::call(fxir_module_delete_member, get(), detail::text(path)); }
     std::size_t delete_all_unused_submodules() { return count(fxir_module_delete_all_unused_submodules); }
+    std::size_t delete_unused_attributes() { return count(fxir_module_delete_unused_attributes); }
 
     /* Passes. A filter may throw. */
     Matches replace_pattern(const ModuleView &pattern, const ModuleView &replacement, const MatchOptions &options = {}) {
@@ -270,6 +271,11 @@ public:
         asking.finish(status, error);
         return erased;
     }
+    /* Each gives which node is gone and which stands for it. */
+    NodeMap eliminate_common_subexpressions() { return merged(fxir_eliminate_common_subexpressions); }
+    NodeMap deduplicate_get_attr() { return merged(fxir_deduplicate_get_attr); }
+    /* Gives how many calls became members; 0 bytes: as many as the library's default. */
+    std::size_t lift_constants(std::uint64_t max_bytes = 0) { return count(fxir_lift_constants, max_bytes); }
     /* Gives how many nodes there were. */
     std::size_t replace_target_nodes_with(std::int32_t old_op, const std::string &old_target, std::int32_t new_op,
                                           const std::string &new_target) {
@@ -311,6 +317,12 @@ private:
         std::size_t counted = 0;
         detail::call(function, get(), arguments..., &counted);
         return counted;
+    }
+    template <class Function>
+    NodeMap merged(Function function) {
+        NodeMap map;
+        detail::call(function, get(), nullptr, map.out());
+        return map;
     }
     template <class Function>
     void text(Function function, Node node, const std::string &text) {

@@ -59,6 +59,8 @@ pub mod fuse;
 
 pub mod dead_code;
 
+pub mod cleaning;
+
 pub mod node_size;
 
 pub mod passes;

@@ -8,15 +8,15 @@ use super::node::fxir_node;
 use crate::ir::NodeId;
 use std::collections::HashMap;
 
-/// Which nodes of one graph became which nodes of another, as a call that copied them left it. Freed
-/// with `fxir_node_map_free`.
+/// Which nodes became which nodes of another graph, or of their own, as a call that copied or merged
+/// them left it. Freed with `fxir_node_map_free`.
 pub struct fxir_node_map;
 
 /// A node and what stands for it elsewhere.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct fxir_node_pair {
-    /// The node that was copied.
+    /// The node that was copied, or that is gone.
     pub from: fxir_node,
     /// What stands for it.
     pub to: fxir_node,

@@ -178,9 +178,10 @@ pub extern "C" fn fxir_built_in_pass_name(index: usize) -> *const c_char {
     boundary::value(null(), || Ok(BUILT_IN_PASSES.get(index).map_or(null(), |(name, _)| name.as_ptr())))
 }
 
-/// Adds a pass of the library's, with its defaults: "delete_all_unused_submodules",
-/// "eliminate_dead_code", "legalize_graph" (also "legalize"), "lift_lowering_attrs_to_nodes", "lint" or
-/// "normalize_args". Passes are counted from 0 in the order in which they are added; one may be added
+/// Adds a pass of the library's, with its defaults: "deduplicate_get_attr",
+/// "delete_all_unused_submodules", "delete_unused_attributes", "eliminate_common_subexpressions",
+/// "eliminate_dead_code", "legalize_graph" (also "legalize"), "lift_constants",
+/// "lift_lowering_attrs_to_nodes", "lint" or "normalize_args". Passes are counted from 0 in the order in which they are added; one may be added
 /// several times.
 ///
 /// Statuses: FXIR_NOT_FOUND (no pass has that name; the message lists those that there are),

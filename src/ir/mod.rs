@@ -8,6 +8,7 @@ pub mod error;
 mod fragment;
 pub mod graph;
 pub mod lint;
+mod merge;
 pub mod module;
 pub mod name;
 mod name_set;
@@ -27,6 +28,7 @@ mod walk;
 
 pub(crate) use copy::transfer_meta;
 pub(crate) use restore::GivenNames;
+pub(crate) use same::{are_one, is_one};
 pub(crate) use symbol::RecentSymbols;
 
 pub use argument::{Args, Argument, Kwargs, MAX_ARGUMENT_DEPTH};

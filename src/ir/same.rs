@@ -151,29 +151,49 @@ impl Compared<'_> {
     }
 
     fn same_arguments(&self, left: &[Argument], right: &[Argument], same: &impl Fn(NodeId, NodeId) -> bool) -> bool {
-        left.len() == right.len() && left.iter().zip(right).all(|(left, right)| self.same_argument(left, right, same))
+        are_one(left, self.left.symbols(), right, self.right.symbols(), same)
     }
 
-    /// Of one kind and one content; arguments do not nest deeper than a walk may recurse.
     fn same_argument(&self, left: &Argument, right: &Argument, same: &impl Fn(NodeId, NodeId) -> bool) -> bool {
-        let (symbols, other): (&Symbols, &Symbols) = (self.left.symbols(), self.right.symbols());
-        match (left, right) {
-            (Argument::Float(a), Argument::Float(b)) => a.to_bits() == b.to_bits(),
-            (Argument::Complex(a), Argument::Complex(b)) => a.map(f64::to_bits) == b.map(f64::to_bits),
-            (Argument::Node(a), Argument::Node(b)) => same(*a, *b),
-            (Argument::List(a), Argument::List(b)) | (Argument::Tuple(a), Argument::Tuple(b)) => {
-                self.same_arguments(a, b, same)
-            }
-            (Argument::Slice(a), Argument::Slice(b)) => self.same_arguments(a.as_ref(), b.as_ref(), same),
-            (Argument::Dict(a), Argument::Dict(b)) => {
-                a.len() == b.len()
-                    && a.iter().zip(b).all(|((key, a), (other, b))| {
-                        self.same_argument(key, other, same) && self.same_argument(a, b, same)
-                    })
-            }
-            (left, right) if left.is_nested() || right.is_nested() => false,
-            (left, right) => left.same_literal(symbols, right, other, &mut |_, _| false),
+        is_one(left, self.left.symbols(), right, self.right.symbols(), same)
+    }
+}
+
+/// Whether arguments are of one kind and one content, to the bit; of nodes `same` decides.
+pub(crate) fn are_one(
+    left: &[Argument],
+    symbols: &Symbols,
+    right: &[Argument],
+    other: &Symbols,
+    same: &impl Fn(NodeId, NodeId) -> bool,
+) -> bool {
+    left.len() == right.len() && left.iter().zip(right).all(|(left, right)| is_one(left, symbols, right, other, same))
+}
+
+/// The same of one argument; arguments do not nest deeper than a walk may recurse.
+pub(crate) fn is_one(
+    left: &Argument,
+    symbols: &Symbols,
+    right: &Argument,
+    other: &Symbols,
+    same: &impl Fn(NodeId, NodeId) -> bool,
+) -> bool {
+    match (left, right) {
+        (Argument::Float(a), Argument::Float(b)) => a.to_bits() == b.to_bits(),
+        (Argument::Complex(a), Argument::Complex(b)) => a.map(f64::to_bits) == b.map(f64::to_bits),
+        (Argument::Node(a), Argument::Node(b)) => same(*a, *b),
+        (Argument::List(a), Argument::List(b)) | (Argument::Tuple(a), Argument::Tuple(b)) => {
+            are_one(a, symbols, b, other, same)
         }
+        (Argument::Slice(a), Argument::Slice(b)) => are_one(a.as_ref(), symbols, b.as_ref(), other, same),
+        (Argument::Dict(a), Argument::Dict(b)) => {
+            a.len() == b.len()
+                && a.iter().zip(b).all(|((key, a), (other_key, b))| {
+                    is_one(key, symbols, other_key, other, same) && is_one(a, symbols, b, other, same)
+                })
+        }
+        (left, right) if left.is_nested() || right.is_nested() => false,
+        (left, right) => left.same_literal(symbols, right, other, &mut |_, _| false),
     }
 }
 

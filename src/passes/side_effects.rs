@@ -102,3 +102,70 @@ pub(super) const RANDOM_LEAVES: &[&str] = &[
     "FractionalMaxPool3d",
     "RReLU",
 ];
+
+/// Those of [`IMPURE_FUNCTIONS`], and a space of functions, that look at values and stop, or tell of
+/// them.
+pub(super) const ONLY_CHECKS: &[&str] = &[
+    "builtins.print",
+    "torch._assert",
+    "torch._assert_async",
+    "torch._assert_scalar",
+    "torch._assert_tensor_metadata",
+    "torch._check",
+    "torch._check_index",
+    "torch._check_is_size",
+    "torch._check_not_implemented",
+    "torch._check_tensor_all",
+    "torch._check_type",
+    "torch._check_value",
+    "torch._check_with",
+    "torch.ops.aten._assert_async",
+    "torch.ops.aten._assert_scalar",
+    "torch.ops.aten._assert_tensor_metadata",
+    "torch.ops.higher_order.print",
+    "torch.ops.profiler",
+    "torch.save",
+    "torch.sym_constrain_range",
+    "torch.sym_constrain_range_for_size",
+];
+
+/// In the names of modules that change while they are trained, or draw random numbers then.
+pub(super) const TRAINED_LEAVES: &[&str] = &[
+    "BatchNorm",
+    "Dropout",
+    "EmbeddingBag",
+    "FakeQuantize",
+    "FractionalMaxPool",
+    "GRU",
+    "InstanceNorm",
+    "LSTM",
+    "MultiheadAttention",
+    "Observer",
+    "RNN",
+    "RReLU",
+    "Transformer",
+];
+
+/// Operators whose results share memory with none of their arguments, by the names that they have as
+/// functions and methods, sorted.
+#[rustfmt::skip]
+pub(super) const MAKES_NEW: &[&str] = &[
+    "abs", "acos", "acosh", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "all",
+    "amax", "amin", "any", "arange", "argmax", "argmin", "argsort", "asin", "asinh", "atan",
+    "atan2", "atanh", "baddbmm", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm",
+    "cat", "ceil", "clamp", "clamp_max", "clamp_min", "clone", "conv1d", "conv2d", "conv3d",
+    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "cos", "cosh",
+    "cumprod", "cumsum", "dim", "div", "dot", "elu", "empty", "empty_like", "eq", "erf", "erfc",
+    "exp", "exp2", "expm1", "eye", "fill", "flip", "floor", "floor_divide", "fmod", "full",
+    "full_like", "gather", "ge", "gelu", "group_norm", "gt", "hardsigmoid", "hardswish", "hardtanh",
+    "index_add", "index_select", "isfinite", "isinf", "isnan", "layer_norm", "le", "leaky_relu",
+    "lerp", "linear", "linspace", "log", "log10", "log1p", "log2", "log_softmax", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "logsumexp", "lt", "masked_fill", "masked_select",
+    "matmul", "max", "maximum", "mean", "min", "minimum", "mm", "mul", "multiply", "mv", "ne",
+    "neg", "new_empty", "new_full", "new_ones", "new_zeros", "nonzero", "numel", "one_hot", "ones",
+    "ones_like", "outer", "pow", "prod", "reciprocal", "relu", "relu6", "remainder", "rms_norm",
+    "round", "rsqrt", "rsub", "scalar_tensor", "scatter", "scatter_add", "selu", "sigmoid", "sign",
+    "silu", "sin", "sinh", "size", "softmax", "softplus", "sort", "sqrt", "square", "stack", "std",
+    "sub", "subtract", "sum", "tan", "tanh", "tensor", "topk", "tril", "triu", "true_divide",
+    "trunc", "var", "where", "zeros", "zeros_like",
+];

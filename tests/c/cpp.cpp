@@ -117,6 +117,23 @@ void callbacks() {
     module.lint();
 }
 
+// What is there twice goes, and what is known is a member.
+void cleaning() {
+    fxir::Module module = fxir::Module::read_code(
+        "def f(x):\n a = torch.tensor([1, 2])\n b = torch.tensor([1, 2])\n c = torch.mul(x, a)\n d = torch.mul(x, b)\n"
+        " return torch.add(c, d)\n");
+    const fxir::Node a = module.find_node("a"), d = module.find_node("d");
+    const fxir::NodeMap merged = module.eliminate_common_subexpressions();
+    CHECK(merged.size() == 2 && merged[d] == module.find_node("c") && module.op(d) == 0);
+    CHECK(module.lift_constants(15) == 0 && module.lift_constants() == 1 && module.op(a) == FXIR_OP_GET_ATTR);
+    CHECK(module.target(a) == "_tensor_constant0" && module.deduplicate_get_attr().size() == 0);
+    CHECK(module.delete_unused_attributes() == 0);
+    module.replace_all_uses_with(a, module.find_node("x"));
+    CHECK(module.eliminate_dead_code() == 1 && module.delete_unused_attributes() == 1);
+    CHECK(module.member_kind("_tensor_constant0") == 0);
+    module.lint();
+}
+
 // A module called, then inlined.
 void splicing() {
     fxir::Module module("Net");
@@ -323,6 +340,7 @@ int main() {
     reading();
     errors();
     callbacks();
+    cleaning();
     splicing();
     rules();
     tracing();

@@ -37,11 +37,8 @@ typedef struct fixture {
     fxir_kwarg kwarg;
     fxir_match_options match_options;
     fxir_rewrite_options rewrite_options;
-<<<<<<< HEAD
     fxir_copy_options copy_options;
-=======
     fxir_pass_options pass_options;
->>>>>>> 0a81502f2e2b3472d6bfce82f7edb27c290ad088
     fxir_fuse_options fuse_options;
     fxir_dead_code_options dead_code_options;
     fxir_normalize_options normalize_options;
@@ -249,13 +246,9 @@ static int all_live(fixture *f, const char *except) {
            (!strcmp(except, "args") || fxir_args_count(f->args) == 1) &&
            (!strcmp(except, "matches") || fxir_matches_count(f->matches) == 1) &&
            (!strcmp(except, "set") || fxir_pattern_set_count(f->set) >= 1) &&
-<<<<<<< HEAD
            (!strcmp(except, "node_map") || fxir_node_map_count(f->node_map) == 8) &&
-=======
            (!strcmp(except, "passes") || fxir_pass_manager_count(f->passes) >= 1) &&
            (!strcmp(except, "report") || fxir_pass_report_count(f->report) == 1) &&
-           (!strcmp(except, "node_map") || fxir_node_map_count(f->node_map) == 7) &&
->>>>>>> 0a81502f2e2b3472d6bfce82f7edb27c290ad088
            (!strcmp(except, "values") || fxir_values_tensor_count(f->values) == 1) &&
            (!strcmp(except, "buffer") || fxir_buffer_size(f->buffer) > 0) &&
            (!strcmp(except, "problem") || fxir_error_code(f->problem) == FXIR_IN_USE) &&

@@ -1,0 +1,258 @@
+//! Which nodes may share memory, and which of them write into it: what has to be known before one
+//! value stands for another.
+//!
+//! Values are put in groups. Two of one group may share memory, directly or through what holds
+//! them; two of different groups never do. When in doubt, they are in one group: the inputs of the
+//! graph, the members of the module, and what a call of unknown code returns are in the group of
+//! all that lies outside, and what an operator yields is in the group of its arguments, unless the
+//! operator is known to make a new tensor.
+
+use super::purity::{Purity, PurityOptions};
+use super::schema;
+use super::side_effects::{IMPURE_FUNCTIONS, IMPURE_NAMESPACES, MAKES_NEW, ONLY_CHECKS, TRAINED_LEAVES};
+use crate::ir::{Argument, Graph, Member, ModuleId, ModuleKind, ModuleTree, Node, NodeId, Op, Result, Value};
+
+/// What a node does besides yielding a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Nothing.
+    None,
+    /// Something that no other value shows, such as drawing a random number, or taking an input.
+    Own,
+    /// It may write into all that shares memory with its arguments.
+    Writes,
+    /// It may change how everything after it is computed.
+    World,
+}
+
+/// Of the nodes of one graph.
+pub(super) struct Memory {
+    effects: Vec<Effect>,
+    groups: Vec<u32>,
+    /// By group: the place in the order of the last node that may write into it, counted from 1.
+    last_write: Vec<u32>,
+    outside: u32,
+}
+
+impl Memory {
+    pub(super) fn of(tree: &ModuleTree, module: ModuleId) -> Result<Memory> {
+        let graph = tree.graph(module)?;
+        let mut judge = Judge {
+            tree,
+            module,
+            graph,
+            purity: Purity::new(tree, PurityOptions::default()),
+            acts: Purity::new(tree, PurityOptions { random_is_impure: false }),
+            reads_members: graph.nodes().any(|node| graph[node].op() == Op::GetAttr),
+        };
+        let count = graph.slot_count();
+        let mut effects = vec![Effect::None; count];
+        let mut sets = Sets::new(count + 1);
+        let outside = count;
+        for node in graph.nodes() {
+            let effect = judge.effect(node)?;
+            effects[node.slot()] = effect;
+            let writes = matches!(effect, Effect::Writes | Effect::World);
+            let ends = graph[node].op() == Op::Output; // what is returned together need not share memory
+            if ends || (!writes && makes_new(graph, node)) {
+                continue;
+            }
+            for input in graph.input_nodes(node) {
+                sets.join(node.slot(), input.slot());
+            }
+            if comes_from_outside(graph, node) {
+                sets.join(node.slot(), outside);
+            }
+        }
+        let groups: Vec<u32> = (0..=count).map(|at| sets.find(at) as u32).collect();
+        let mut last_write = vec![0; count + 1];
+        for (place, node) in graph.nodes().enumerate() {
+            if matches!(effects[node.slot()], Effect::Writes | Effect::World) {
+                last_write[groups[node.slot()] as usize] = place as u32 + 1;
+            }
+        }
+        Ok(Memory { effects, outside: groups[count], groups, last_write })
+    }
+
+    pub(super) fn effect(&self, node: NodeId) -> Effect {
+        self.effects.get(node.slot()).copied().unwrap_or(Effect::World)
+    }
+
+    pub(super) fn group(&self, node: NodeId) -> u32 {
+        self.groups.get(node.slot()).copied().unwrap_or(self.outside)
+    }
+
+    /// The place, counted from 1, of the last node that may write into a group; 0: nothing does.
+    pub(super) fn last_write(&self, group: u32) -> u32 {
+        self.last_write.get(group as usize).copied().unwrap_or(u32::MAX)
+    }
+
+    /// One more than the greatest number of a group.
+    pub(super) fn group_count(&self) -> usize {
+        self.last_write.len()
+    }
+}
+
+struct Judge<'t> {
+    tree: &'t ModuleTree,
+    module: ModuleId,
+    graph: &'t Graph,
+    purity: Purity<'t>,
+    /// Random numbers left out.
+    acts: Purity<'t>,
+    reads_members: bool,
+}
+
+impl Judge<'_> {
+    fn effect(&mut self, node: NodeId) -> Result<Effect> {
+        let (graph, found) = (self.graph, &self.graph[node]);
+        let target = graph.target(node);
+        match found.op() {
+            Op::Placeholder | Op::Output => return Ok(Effect::Own),
+            Op::GetAttr => return Ok(Effect::None),
+            Op::CallFunction if changes_statistics(graph, found) => return Ok(Effect::Writes),
+            _ => {}
+        }
+        let is_trained = found.op() == Op::CallModule && self.calls_trained(target);
+        if !is_trained && !self.purity.is_impure(self.module, node)? {
+            return Ok(Effect::None);
+        }
+        if !self.acts.is_impure(self.module, node)? {
+            // What a module counts is seen by none but itself, unless somebody reads its members.
+            return Ok(if is_trained && self.reads_members { Effect::Writes } else { Effect::Own });
+        }
+        if found.op() == Op::CallFunction {
+            let is_below = |space: &&str| target.strip_prefix(*space).is_some_and(|rest| rest.starts_with('.'));
+            if ONLY_CHECKS.iter().any(|name| target == *name || is_below(name)) {
+                return Ok(Effect::Own);
+            }
+            if IMPURE_FUNCTIONS.contains(&target) || IMPURE_NAMESPACES.iter().any(is_below) {
+                return Ok(Effect::World);
+            }
+        }
+        let has_inputs = found.op() == Op::CallModule || graph.input_count(node) > 0;
+        Ok(if has_inputs { Effect::Writes } else { Effect::World })
+    }
+
+    /// Whether a leaf of torch's may count what it sees, or draw numbers, because nothing says that
+    /// it is trained no more. Of graph modules, whether one is below.
+    fn calls_trained(&self, path: &str) -> bool {
+        let Some(Member::Module(called)) = self.tree.resolve(self.module, path) else { return false };
+        self.tree.modules_below(called).any(|id| {
+            let Ok(leaf) = self.tree.get(id) else { return false };
+            let symbols = self.tree.symbols();
+            let type_name = symbols.text(leaf.type_name());
+            let class = type_name.rsplit('.').next().unwrap_or(type_name);
+            let training = symbols.find("training").and_then(|name| leaf.attributes().get(&name));
+            matches!(leaf.kind(), ModuleKind::Leaf)
+                && TRAINED_LEAVES.iter().any(|part| class.contains(part))
+                && !training.is_some_and(|known| matches!(known.value(), Some(Argument::Bool(false))))
+        })
+    }
+}
+
+/// Functions of norms that count what they see while they train, and lookups that scale what they
+/// look in.
+fn changes_statistics(graph: &Graph, node: &Node) -> bool {
+    let target = graph.text(node.target());
+    let has = |name: &str| target.contains(name);
+    let deciding = match () {
+        () if has("batch_norm") => "training",
+        () if has("instance_norm") => "use_input_stats",
+        () if has("functional.embedding") => "max_norm",
+        () => return false,
+    };
+    let by_name = node.kwargs().iter().find(|(key, _)| graph.text(*key) == deciding).map(|(_, value)| value);
+    let position = || schema::of_target(target)?.position(deciding);
+    let given = by_name.or_else(|| node.args().get(position()?));
+    match given {
+        Some(value) => !matches!(value, Argument::Bool(false) | Argument::None),
+        // In place of what is not given torch has no max_norm, and False for `training`.
+        None => position().is_none() || deciding == "use_input_stats",
+    }
+}
+
+/// Whether a node yields a tensor, or a number, that shares memory with no other value.
+fn makes_new(graph: &Graph, node: NodeId) -> bool {
+    let found = &graph[node];
+    let target = graph.target(node);
+    let name = match found.op() {
+        Op::CallMethod => target,
+        Op::CallFunction => {
+            if let Some(operator) = target.strip_prefix("_operator.").or_else(|| target.strip_prefix("operator.")) {
+                return operator_makes_new(found, operator);
+            }
+            if let Some(path) = target.strip_prefix("torch.ops.aten.") {
+                path.split('.').next().unwrap_or(path)
+            } else {
+                let spaces = ["torch.nn.functional.", "torch._C._nn.", "torch.Tensor.", "torch.special.", "torch."];
+                match spaces.iter().find_map(|space| target.strip_prefix(space)) {
+                    Some(name) => name,
+                    None => return false,
+                }
+            }
+        }
+        _ => return false,
+    };
+    MAKES_NEW.binary_search(&name).is_ok()
+}
+
+/// `+` and `*` of lists yield what holds the same items.
+fn operator_makes_new(node: &Node, operator: &str) -> bool {
+    match operator {
+        "add" | "mul" => {
+            matches!(node.value().map(|value| &**value), Some(Value::Tensor(_) | Value::Scalar(_)))
+                || node.args().iter().any(|argument| matches!(argument, Argument::Float(_)))
+                || (operator == "add" && node.args().iter().any(|argument| matches!(argument, Argument::Int(_))))
+        }
+        _ => matches!(
+            operator,
+            "sub" | "truediv" | "floordiv" | "neg" | "pow" | "matmul" | "eq" | "ne" | "lt" | "le" | "gt" | "ge"
+        ),
+    }
+}
+
+/// Whether a node may yield something that is not among its arguments and not new.
+fn comes_from_outside(graph: &Graph, node: NodeId) -> bool {
+    let target = graph.target(node);
+    match graph[node].op() {
+        Op::Placeholder | Op::GetAttr | Op::CallModule => true,
+        Op::CallFunction => {
+            !["torch.", "_operator.", "operator.", "math."].iter().any(|space| target.starts_with(space))
+        }
+        Op::CallMethod | Op::Output => false,
+    }
+}
+
+/// Disjoint sets, flattened as they are walked.
+struct Sets(Vec<u32>);
+
+impl Sets {
+    fn new(count: usize) -> Self {
+        Sets((0..count as u32).collect())
+    }
+
+    fn find(&mut self, mut at: usize) -> usize {
+        while self.0[at] as usize != at {
+            let above = self.0[self.0[at] as usize];
+            self.0[at] = above;
+            at = above as usize;
+        }
+        at
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.0[a.max(b)] = a.min(b) as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_are_sorted_for_searching() {
+        assert!(MAKES_NEW.is_sorted());
+    }
+}
