@@ -35,7 +35,7 @@ impl Graph {
         check_target(target)?;
         self.check_new(op, &[], &[])?;
         let name = self.free_name(name)?;
-        let target = self.symbols.intern(target);
+        let target = self.recent.intern(&self.symbols, target);
         self.names.take(&self.symbols, name);
         self.insert(NONE, op, target, Args::new(), Kwargs::new(), NameFor::Taken(name))
     }

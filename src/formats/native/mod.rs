@@ -26,5 +26,9 @@ const DOCUMENT: &str = "__fxir__";
 /// The entry of the header's metadata that tells such a file from a plain one.
 const LABEL: (&str, &str) = ("format", "fxir");
 
-/// How deep what a node yields may nest, and scales that are quantized themselves.
+/// How deep what a node yields may nest.
 const MAX_DEPTH: usize = crate::ir::MAX_ARGUMENT_DEPTH;
+
+/// How deep tensors may nest by being the scales of others. torch's are not quantized themselves; and
+/// since one tensor can be both scales and zero points, comparing takes twice as long with each level.
+const MAX_QUANTIZATION_DEPTH: usize = 4;

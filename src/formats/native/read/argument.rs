@@ -27,7 +27,7 @@ pub(super) fn place_of(id: NodeId) -> usize {
 const MAX_PLACE: u64 = 1 << 32;
 
 fn standing_for(place: u64) -> Option<NodeId> {
-    NodeId::from_bits(place + 1).filter(|_| place < MAX_PLACE)
+    (place < MAX_PLACE).then(|| NodeId::from_bits(place + 1)).flatten()
 }
 
 /// Reads what may nest so many levels.

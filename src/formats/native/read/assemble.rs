@@ -9,6 +9,7 @@ use super::graph::{as_parse, GraphRecord};
 use super::module::{AttributeRecord, ModuleRecord};
 use super::tensors::Tensors;
 use super::value::Read;
+use super::Head;
 use crate::formats::native::record::TensorRecord;
 use crate::formats::weights::Weights;
 use crate::ir::{Attribute, Error, ErrorKind, ModuleId, ModuleTree, NewModule, Result, Symbols};
@@ -16,6 +17,8 @@ use crate::ir::{Attribute, Error, ErrorKind, ModuleId, ModuleTree, NewModule, Re
 /// All that the document tells.
 #[derive(Default)]
 pub(super) struct Document<'de> {
+    version: Option<u64>,
+    requires: Option<Vec<String>>,
     modules: Option<List<ModuleRecord<'de>>>,
     tensors: Option<List<Plain<TensorRecord<'de>>>>,
     values: Option<List<Read<'de>>>,
@@ -32,6 +35,8 @@ impl<'de> Record<'de> for Document<'de> {
         map: &mut M,
     ) -> std::result::Result<bool, M::Error> {
         match key {
+            "version" => once(&mut self.version, "version", map.next_value()?)?,
+            "requires" => once(&mut self.requires, "requires", map.next_value()?)?,
             "modules" => once(&mut self.modules, "modules", map.next_value_seed(PartSeed::new(context))?)?,
             "tensors" => once(&mut self.tensors, "tensors", map.next_value_seed(PartSeed::new(context))?)?,
             "values" => once(&mut self.values, "values", map.next_value_seed(PartSeed::new(context))?)?,
@@ -39,6 +44,13 @@ impl<'de> Record<'de> for Document<'de> {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+}
+
+impl Document<'_> {
+    pub(super) fn head(&self) -> Result<Head> {
+        let version = self.version.ok_or_else(|| parse("the key `version` is missing".into()))?;
+        Ok(Head { version, requires: self.requires.clone().unwrap_or_default() })
     }
 }
 

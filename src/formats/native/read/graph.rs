@@ -136,14 +136,10 @@ impl GraphRecord<'_> {
 
 impl NodeRecord<'_> {
     fn create(&self, graph: &mut Graph) -> Result<NodeId> {
-        let need = |text: &Option<Cow<'_, str>>, key: &str| match text {
-            Some(text) => Ok(text.to_string()),
-            None => Err(Error::new(ErrorKind::Parse, format!("the key `{key}` is missing"))),
-        };
-        let op = need(&self.op, "op")?;
-        let op = Op::from_name(&op)
-            .ok_or_else(|| Error::new(ErrorKind::Unsupported, format!("there is no op {:?}", shown(&op))))?;
-        graph.restore_node(op, &need(&self.target, "target")?, &need(&self.name, "name")?)
+        let op = needed(&self.op, "op")?;
+        let op = Op::from_name(op)
+            .ok_or_else(|| Error::new(ErrorKind::Unsupported, format!("there is no op {:?}", shown(op))))?;
+        graph.restore_node(op, needed(&self.target, "target")?, needed(&self.name, "name")?)
     }
 
     fn fill(self, graph: &mut Graph, place: usize, nodes: &[NodeId], values: &[Arc<Value>]) -> Result<()> {
@@ -182,6 +178,10 @@ impl NodeRecord<'_> {
         }
         Ok(())
     }
+}
+
+fn needed<'r>(text: &'r Option<Cow<'_, str>>, key: &str) -> Result<&'r str> {
+    text.as_deref().ok_or_else(|| Error::new(ErrorKind::Parse, format!("the key `{key}` is missing")))
 }
 
 fn find(nodes: &[NodeId], place: usize) -> Result<NodeId> {

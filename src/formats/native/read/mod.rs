@@ -54,19 +54,29 @@ fn read(file: &Weights) -> Result<ModuleTree> {
     let bytes = bytes.ok_or_else(|| parse(format!("not a saved module: there is no document `{DOCUMENT}`")))?;
     let text = std::str::from_utf8(bytes)
         .map_err(|error| parse(format!("the document is not UTF-8 at byte {}", error.valid_up_to())))?;
-    check_head(text)?;
 
     let symbols = Symbols::new();
     let context = Context::new(&symbols);
     let mut deserializer = json(text);
     let document = RecordSeed::<Document<'_>>::new(&context)
         .deserialize(&mut deserializer)
-        .and_then(|document| deserializer.end().map(|()| document))
-        .map_err(|error| context.explain(&error))?;
-    assemble(document, &symbols, file)
+        .and_then(|document| deserializer.end().map(|()| document));
+    match document {
+        Ok(document) => {
+            check_head(&document.head()?)?;
+            assemble(document, &symbols, file)
+        }
+        Err(error) => {
+            // What a newer library wrote is refused for that, whatever else is not understood.
+            if let Ok(head) = Head::deserialize(&mut json(text)) {
+                check_head(&head)?;
+            }
+            Err(context.explain(&error))
+        }
+    }
 }
 
-/// What decides whether the rest can be understood; read before it, wherever it stands.
+/// What decides whether the rest can be understood, wherever it stands.
 #[derive(Deserialize)]
 struct Head {
     version: u64,
@@ -74,9 +84,7 @@ struct Head {
     requires: Vec<String>,
 }
 
-fn check_head(text: &str) -> Result<()> {
-    let mut deserializer = json(text);
-    let head = Head::deserialize(&mut deserializer).map_err(|error| context::at(&error))?;
+fn check_head(head: &Head) -> Result<()> {
     let unsupported = |message: String| Err(Error::new(ErrorKind::Unsupported, message));
     match head.version {
         0 => return Err(Error::new(ErrorKind::Parse, "the document has version 0, which there never was")),

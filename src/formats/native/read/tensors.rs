@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::context::shown;
 use super::value::Read;
 use crate::formats::native::record::{DimRecord, MetaRecord, PlaceRecord, QuantizationRecord, TensorRecord};
-use crate::formats::native::MAX_DEPTH;
+use crate::formats::native::MAX_QUANTIZATION_DEPTH;
 use crate::formats::weights::Weights;
 use crate::ir::error::counted;
 use crate::ir::tensor::{Dims, Quantization, Scalar, Storage};
@@ -31,8 +31,8 @@ impl Tensors {
                 ..error
             };
             let (meta, depth) = tensors.meta(record.meta).map_err(about)?;
-            if depth >= MAX_DEPTH {
-                let message = format!("its quantization nests deeper than {MAX_DEPTH} levels");
+            if depth >= MAX_QUANTIZATION_DEPTH {
+                let message = format!("its quantization nests deeper than {MAX_QUANTIZATION_DEPTH} levels");
                 return Err(about(Error::new(ErrorKind::Limit, message)));
             }
             let tensor = match record.place {

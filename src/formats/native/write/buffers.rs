@@ -37,27 +37,21 @@ impl<'a> Buffers<'a> {
         }
         ranges.sort_unstable_by_key(|(range, place)| (range.start, range.end, *place));
 
-        let mut buffers = Buffers { entries: Vec::new(), places: vec![None; held.len()] };
+        // Named in the order of the tensors, so that the file does not tell where in memory they were.
+        let mut groups: Vec<(usize, &[(Range<usize>, usize)])> = overlapping(&ranges)
+            .map(|shared| (shared.iter().fold(usize::MAX, |least, at| least.min(at.1)), shared))
+            .collect();
+        groups.sort_unstable_by_key(|(least, _)| *least);
+        let mut buffers = Buffers { entries: Vec::with_capacity(groups.len()), places: vec![None; held.len()] };
         let mut names: HashSet<String> = HashSet::from([DOCUMENT, METADATA_KEY].map(str::to_owned));
-        let mut rest = ranges.as_slice();
-        while let Some((first, _)) = rest.first() {
-            let mut end = first.end;
-            let overlaps = |(range, _): &&(Range<usize>, usize)| {
-                let overlaps = range.start < end;
-                end = end.max(range.end);
-                overlaps
-            };
-            let count = rest.iter().take_while(overlaps).count();
-            let (shared, others) = rest.split_at(count);
-            rest = others;
-            let entry = buffers.entries.len();
+        for (least, shared) in groups {
+            let start = shared[0].0.start;
             for (range, place) in shared {
-                buffers.places[*place] = Some((entry, range.start - first.start));
+                buffers.places[*place] = Some((buffers.entries.len(), range.start - start));
             }
-            let mut name =
-                shared.iter().map(|(_, place)| *place).min().map_or("", |place| &held[place].path).to_owned();
+            let mut name = held[least].path.clone();
             while !names.insert(name.clone()) {
-                name = format!("{name}#{entry}");
+                name = format!("{name}#{least}");
             }
             buffers.entries.push((name, joined(shared, &held)?));
         }
@@ -79,6 +73,15 @@ impl<'a> Buffers<'a> {
             None => PlaceRecord { buffer: None, offset: 0, strides },
         }))
     }
+}
+
+/// Ranges by where they begin, parted where none reaches across.
+fn overlapping(ranges: &[(Range<usize>, usize)]) -> impl Iterator<Item = &[(Range<usize>, usize)]> {
+    let mut end = 0;
+    ranges.chunk_by(move |(before, _), (range, _)| {
+        end = before.end.max(end);
+        range.start < end
+    })
 }
 
 /// The entry of tensors whose bytes overlap, sorted by where they are: one of them where it is all of

@@ -6,7 +6,7 @@ use indexmap::map::Entry;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::formats::native::MAX_DEPTH;
+use crate::formats::native::{MAX_DEPTH, MAX_QUANTIZATION_DEPTH};
 use crate::ir::tensor::Quantization;
 use crate::ir::{Attribute, Error, ErrorKind, ModuleId, ModuleTree, Result, Tensor, TensorMeta, Value};
 
@@ -47,7 +47,7 @@ impl<'a> Tables<'a> {
             let module = tree.get(id)?;
             for (name, attribute) in module.attributes() {
                 if let Attribute::Tensor(_, tensor) = attribute {
-                    tables.add_tensor(tensor, &under(&path, symbols.text(*name)), MAX_DEPTH)?;
+                    tables.add_tensor(tensor, &under(&path, symbols.text(*name)), MAX_QUANTIZATION_DEPTH)?;
                 }
             }
             if let Some(graph) = module.graph() {
@@ -92,10 +92,10 @@ impl<'a> Tables<'a> {
         if let Some(held) = self.tensors.get(&Arc::as_ptr(tensor)) {
             return Ok(held.depth);
         }
-        let left = left.checked_sub(1).ok_or_else(|| too_deep("quantization of a tensor"))?;
+        let left = left.checked_sub(1).ok_or_else(|| too_deep("quantization of a tensor", MAX_QUANTIZATION_DEPTH))?;
         let depth = self.add_channels(tensor.meta(), path, left)? + 1;
-        if depth > MAX_DEPTH {
-            return Err(too_deep("quantization of a tensor"));
+        if depth > MAX_QUANTIZATION_DEPTH {
+            return Err(too_deep("quantization of a tensor", MAX_QUANTIZATION_DEPTH));
         }
         self.tensors.insert(Arc::as_ptr(tensor), Held { tensor, path: path.to_owned(), depth });
         Ok(depth)
@@ -120,10 +120,10 @@ impl<'a> Tables<'a> {
     }
 
     fn check_value(&mut self, value: &'a Value, path: &impl Fn() -> String, left: usize) -> Result<()> {
-        let inside = || left.checked_sub(1).ok_or_else(|| too_deep("value of a node"));
+        let inside = || left.checked_sub(1).ok_or_else(|| too_deep("value of a node", MAX_DEPTH));
         match value {
             Value::Tensor(meta) if meta.quantization.is_some() => {
-                self.add_channels(meta, &path(), MAX_DEPTH).map(|_| ())
+                self.add_channels(meta, &path(), MAX_QUANTIZATION_DEPTH).map(|_| ())
             }
             Value::List(items) | Value::Tuple(items) => {
                 let left = inside()?;
@@ -138,6 +138,6 @@ impl<'a> Tables<'a> {
     }
 }
 
-fn too_deep(what: &str) -> Error {
-    Error::new(ErrorKind::Limit, format!("the {what} nests deeper than {MAX_DEPTH} levels"))
+fn too_deep(what: &str, most: usize) -> Error {
+    Error::new(ErrorKind::Limit, format!("the {what} nests deeper than {most} levels"))
 }
