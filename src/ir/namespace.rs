@@ -110,9 +110,8 @@ impl Namespace {
         }
     }
 
-    /// Takes `name` as it is, legal or not; false when it was taken before.
-    pub(crate) fn take(&mut self, symbols: &Symbols, name: Name) -> bool {
-        let text = name.text(symbols);
+    /// Takes a name and its text as they are, legal or not; false when it was taken before.
+    pub(crate) fn take(&mut self, name: Name, text: &str) -> bool {
         if !is_legal_name(text) || is_reserved_name(text) {
             self.illegal.insert(name);
         }

@@ -4,7 +4,7 @@ use super::argument::{Args, Kwargs};
 use super::error::{Error, ErrorKind, Result};
 use super::graph::{check_target, Graph, NameFor};
 use super::module::ModuleKind;
-use super::name::MAX_COUNT;
+use super::name::{Name, MAX_COUNT};
 use super::name_set::NameSet;
 use super::node::{NodeId, Op};
 use super::order::NONE;
@@ -31,13 +31,20 @@ impl GivenNames {
 
 impl Graph {
     /// Makes a node without arguments, last in the order, with this very name, be it legal or not.
-    pub(crate) fn restore_node(&mut self, op: Op, target: &str, name: &str) -> Result<NodeId> {
-        check_target(target)?;
+    pub(crate) fn restore_node(&mut self, op: Op, target: Symbol, name: &str) -> Result<NodeId> {
+        check_target(self.text(target))?;
         self.check_new(op, &[], &[])?;
-        let name = self.free_name(name)?;
-        let target = self.recent.intern(&self.symbols, target);
-        self.names.take(&self.symbols, name);
+        let name = self.take_given(name)?;
         self.insert(NONE, op, target, Args::new(), Kwargs::new(), NameFor::Taken(name))
+    }
+
+    /// Gives a node its arguments, which has none yet.
+    pub(crate) fn restore_arguments(&mut self, node: NodeId, args: Args, kwargs: Kwargs) -> Result<()> {
+        self.check_arguments(&args, &kwargs)?;
+        let found = self.node_mut(node)?;
+        (found.args, found.kwargs) = (args, kwargs);
+        self.record_inputs(node.slot() as u32);
+        Ok(())
     }
 
     /// What was given besides the names of the nodes, by base, in the order of the texts.
@@ -60,14 +67,21 @@ impl Graph {
     pub(crate) fn restore_given(&mut self, base: &str, given: &GivenNames) -> Result<()> {
         let names = given.numbers.iter().map(|number| format!("{base}_{number}"));
         for name in given.plain.then(|| base.to_owned()).into_iter().chain(names) {
-            let name = self.free_name(&name)?;
-            self.names.take(&self.symbols, name);
+            self.take_given(&name)?;
         }
         if given.count >= MAX_COUNT {
             return Err(Error::new(ErrorKind::Limit, format!("{base} was counted to {}, too far", given.count)));
         }
         self.names.set_count(self.symbols.intern(base), given.count);
         Ok(())
+    }
+
+    fn take_given(&mut self, text: &str) -> Result<Name> {
+        let name = Name::recent(&mut self.recent, &self.symbols, text);
+        match self.names.take(name, text) {
+            true => Ok(name),
+            false => Err(Error::new(ErrorKind::AlreadyExists, format!("the name {text:?} was given before"))),
+        }
     }
 }
 

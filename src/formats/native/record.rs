@@ -10,26 +10,6 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 use serde::{Deserialize as De, Serialize as Se};
 
-use crate::ir::Dim;
-
-/// A tensor's metadata. What nobody told is not there.
-#[derive(Se, De)]
-pub(super) struct MetaRecord<'a> {
-    #[serde(borrow)]
-    pub(super) dtype: Cow<'a, str>,
-    pub(super) shape: Vec<DimRecord>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) stride: Option<Vec<DimRecord>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) requires_grad: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) memory_format: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) device: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) quantization: Option<QuantizationRecord>,
-}
-
 /// How integers stand for real numbers; tensors by their place in the table.
 #[derive(Se, De)]
 #[serde(rename_all = "snake_case")]
@@ -48,15 +28,6 @@ pub(super) enum QuantizationRecord {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         zero_points: Option<usize>,
     },
-}
-
-/// One tensor of the table; without a place it has metadata only.
-#[derive(Se, De)]
-pub(super) struct TensorRecord<'a> {
-    #[serde(borrow)]
-    pub(super) meta: MetaRecord<'a>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) place: Option<PlaceRecord<'a>>,
 }
 
 /// Where the bytes of a tensor lie.
@@ -86,46 +57,6 @@ pub(super) struct GivenRecord {
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
-}
-
-/// A size or stride: a number, or the text of a symbolic one.
-pub(super) struct DimRecord(pub(super) Dim);
-
-impl Serialize for DimRecord {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Dim::Int(value) => serializer.serialize_i64(*value),
-            Dim::Sym(text) => serializer.serialize_str(text),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for DimRecord {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl Visitor<'_> for Read {
-            type Value = DimRecord;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an int of 64 bits, or a text")
-            }
-
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<DimRecord, E> {
-                Ok(DimRecord(Dim::Int(value)))
-            }
-
-            fn visit_u64<E: de::Error>(self, value: u64) -> Result<DimRecord, E> {
-                i64::try_from(value)
-                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(value), &self))
-                    .map(|value| DimRecord(Dim::Int(value)))
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<DimRecord, E> {
-                Ok(DimRecord(Dim::Sym(text.into())))
-            }
-        }
-        deserializer.deserialize_any(Read)
-    }
 }
 
 /// A float to the bit: a number, or the text `inf`, `-inf`, `nan`, or `0x` and the bits of another nan.

@@ -5,9 +5,9 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use thin_vec::ThinVec;
 
-use super::context::{shown, Context, Part, Text};
+use super::context::{shown, Context, Part, PartSeed, Text};
 use crate::formats::native::record::FloatRecord;
-use crate::ir::{Argument, Dtype, ErrorKind, NodeId, MAX_ARGUMENT_DEPTH};
+use crate::ir::{Args, Argument, ErrorKind, Kwargs, NodeId, MAX_ARGUMENT_DEPTH};
 
 /// An argument whose nodes are places in the order of their graph: see [`place_of`].
 pub(super) struct Read(pub(super) Argument);
@@ -15,6 +15,57 @@ pub(super) struct Read(pub(super) Argument);
 impl<'de> Part<'de> for Read {
     fn read<D: Deserializer<'de>>(context: &Context<'_>, deserializer: D) -> Result<Self, D::Error> {
         Seed { context, left: MAX_ARGUMENT_DEPTH }.deserialize(deserializer).map(Read)
+    }
+}
+
+/// Arguments in a row, as nodes have them.
+pub(super) struct ReadArgs(pub(super) Args);
+
+impl<'de> Part<'de> for ReadArgs {
+    fn read<D: Deserializer<'de>>(context: &Context<'_>, deserializer: D) -> Result<Self, D::Error> {
+        struct Each<'c, 's>(&'c Context<'s>);
+        impl<'de> Visitor<'de> for Each<'_, '_> {
+            type Value = ReadArgs;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of arguments")
+            }
+
+            fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<ReadArgs, S::Error> {
+                let mut args = Args::new();
+                while let Some(Read(argument)) = seq.next_element_seed(PartSeed::new(self.0))? {
+                    args.push(argument);
+                }
+                Ok(ReadArgs(args))
+            }
+        }
+        deserializer.deserialize_seq(Each(context))
+    }
+}
+
+/// Arguments by name, as nodes have them; whether a name comes twice is not looked at.
+pub(super) struct ReadKwargs(pub(super) Kwargs);
+
+impl<'de> Part<'de> for ReadKwargs {
+    fn read<D: Deserializer<'de>>(context: &Context<'_>, deserializer: D) -> Result<Self, D::Error> {
+        struct Each<'c, 's>(&'c Context<'s>);
+        impl<'de> Visitor<'de> for Each<'_, '_> {
+            type Value = ReadKwargs;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of arguments")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<ReadKwargs, M::Error> {
+                let mut kwargs = Kwargs::new();
+                while let Some(name) = map.next_key_seed(Text)? {
+                    let Read(argument) = map.next_value_seed(PartSeed::new(self.0))?;
+                    kwargs.push((self.0.intern(&name), argument));
+                }
+                Ok(ReadKwargs(kwargs))
+            }
+        }
+        deserializer.deserialize_map(Each(context))
     }
 }
 
@@ -118,12 +169,7 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
                 let bytes = bytes(&text);
                 Argument::Bytes(bytes.ok_or_else(|| de::Error::custom("bytes are not spelled in hexadecimal digits"))?)
             }
-            "dtype" => {
-                let text = map.next_value_seed(Text)?;
-                let dtype = Dtype::from_name(&text).filter(|dtype| dtype.name() == text);
-                let unknown = || context.fail(ErrorKind::Unsupported, format!("there is no dtype {:?}", shown(&text)));
-                Argument::Dtype(dtype.ok_or_else(unknown)?)
-            }
+            "dtype" => Argument::Dtype(context.dtype(&mut map)?),
             "device" => Argument::Device(symbol(&mut map)?),
             "layout" => Argument::Layout(symbol(&mut map)?),
             "memory_format" => Argument::MemoryFormat(symbol(&mut map)?),

@@ -7,10 +7,9 @@ use serde::de::MapAccess;
 use super::context::{once, shown, Context, List, PartSeed, Plain, Record};
 use super::graph::{as_parse, GraphRecord};
 use super::module::{AttributeRecord, ModuleRecord};
-use super::tensors::Tensors;
+use super::tensors::{TensorRecord, Tensors};
 use super::value::Read;
 use super::Head;
-use crate::formats::native::record::TensorRecord;
 use crate::formats::weights::Weights;
 use crate::ir::{Attribute, Error, ErrorKind, ModuleId, ModuleTree, NewModule, Result, Symbols};
 
@@ -20,8 +19,8 @@ pub(super) struct Document<'de> {
     version: Option<u64>,
     requires: Option<Vec<String>>,
     modules: Option<List<ModuleRecord<'de>>>,
-    tensors: Option<List<Plain<TensorRecord<'de>>>>,
-    values: Option<List<Read<'de>>>,
+    tensors: Option<List<TensorRecord<'de>>>,
+    values: Option<List<Read>>,
     graphs: Option<List<GraphRecord<'de>>>,
 }
 
@@ -56,8 +55,7 @@ impl Document<'_> {
 
 /// Makes the tree, whose strings are in `symbols`, with tensors in the entries of `file`.
 pub(super) fn assemble(document: Document<'_>, symbols: &Arc<Symbols>, file: &Weights) -> Result<ModuleTree> {
-    let records = document.tensors.unwrap_or_default().0.into_iter().map(|Plain(record)| record).collect();
-    let tensors = Tensors::new(records, file)?;
+    let tensors = Tensors::new(document.tensors.unwrap_or_default().0, file)?;
     let values = tensors.values(document.values.unwrap_or_default().0).map_err(as_parse)?;
     let mut records = document.modules.unwrap_or_default().0;
     let (mut tree, ids) = modules(&records, symbols)?;

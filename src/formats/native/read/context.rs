@@ -1,29 +1,63 @@
 //! What all parts of reading share: strings, how to fail, and records of which unknown keys are skipped.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::ir::{Error, ErrorKind, RecentSymbols, Symbol, Symbols};
+use crate::ir::{Dtype, Error, ErrorKind, RecentSymbols, Symbol, Symbols};
 
 /// Lives as long as one reading.
 pub(super) struct Context<'c> {
     symbols: &'c Arc<Symbols>,
     recent: RefCell<RecentSymbols>,
+    dtype: Cell<Option<Dtype>>,
+    texts: RefCell<FxHashSet<Arc<str>>>,
     failure: RefCell<Option<Error>>,
 }
 
 impl<'c> Context<'c> {
     pub(super) fn new(symbols: &'c Arc<Symbols>) -> Self {
-        Context { symbols, recent: RefCell::default(), failure: RefCell::default() }
+        Context {
+            symbols,
+            recent: RefCell::default(),
+            dtype: Cell::default(),
+            texts: RefCell::default(),
+            failure: RefCell::default(),
+        }
     }
 
     pub(super) fn intern(&self, text: &str) -> Symbol {
         self.recent.borrow_mut().intern(self.symbols, text)
+    }
+
+    /// The dtype of the name that comes next in a map. Mostly it is the one before.
+    pub(super) fn dtype<'de, M: MapAccess<'de>>(&self, map: &mut M) -> Result<Dtype, M::Error> {
+        let name = map.next_value_seed(Text)?;
+        if let Some(last) = self.dtype.get().filter(|last| last.name() == name) {
+            return Ok(last);
+        }
+        let found = Dtype::from_name(&name).filter(|dtype| dtype.name() == name);
+        self.dtype.set(found);
+        found.ok_or_else(|| self.fail(ErrorKind::Unsupported, format!("there is no dtype {:?}", shown(&name))))
+    }
+
+    /// The text that comes next in a map, one for all that are equal.
+    pub(super) fn shared_text<'de, M: MapAccess<'de>>(&self, map: &mut M) -> Result<Arc<str>, M::Error> {
+        let text = map.next_value_seed(Text)?;
+        let mut texts = self.texts.borrow_mut();
+        Ok(match texts.get(&*text) {
+            Some(known) => known.clone(),
+            None => {
+                let new: Arc<str> = (&*text).into();
+                texts.insert(new.clone());
+                new
+            }
+        })
     }
 
     /// Stops the deserializer with an error of this kind.

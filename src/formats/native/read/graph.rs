@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess};
 
-use super::argument::{place_of, Read};
+use super::argument::{place_of, Read, ReadArgs, ReadKwargs};
 use super::context::{once, shown, Context, List, Named, Part, PartSeed, Plain, Record, RecordSeed, Text};
 use crate::formats::native::record::GivenRecord;
 use crate::ir::error::counted;
-use crate::ir::{Argument, Error, ErrorKind, GivenNames, Graph, NodeId, Op, Result, Value};
+use crate::ir::{Args, Argument, Error, ErrorKind, GivenNames, Graph, Kwargs, NodeId, Op, Result, Symbol, Value};
 
 /// A graph as the document tells it.
 #[derive(Default)]
@@ -25,14 +25,20 @@ pub(super) struct GraphRecord<'de> {
 /// A node as the document tells it.
 #[derive(Default)]
 struct NodeRecord<'de> {
-    op: Option<Cow<'de, str>>,
+    op: Option<Op>,
     name: Option<Cow<'de, str>>,
-    target: Option<Cow<'de, str>>,
-    args: Option<List<Read>>,
-    kwargs: Option<Named<'de, Read>>,
+    target: Option<Symbol>,
+    args: Option<ReadArgs>,
+    kwargs: Option<ReadKwargs>,
+    value: Option<usize>,
+    rest: Option<Box<NodeRest<'de>>>,
+}
+
+/// What few nodes have.
+#[derive(Default)]
+struct NodeRest<'de> {
     type_annotation: Option<Cow<'de, str>>,
     comment: Option<Cow<'de, str>>,
-    value: Option<usize>,
     meta: Option<Named<'de, Read>>,
     users: Option<Vec<usize>>,
 }
@@ -68,17 +74,24 @@ impl<'de> Record<'de> for NodeRecord<'de> {
         key: &str,
         map: &mut M,
     ) -> std::result::Result<bool, M::Error> {
+        let rest = &mut self.rest;
         match key {
-            "op" => once(&mut self.op, "op", map.next_value_seed(Text)?)?,
+            "op" => {
+                let name = map.next_value_seed(Text)?;
+                let unknown = || context.fail(ErrorKind::Unsupported, format!("there is no op {:?}", shown(&name)));
+                once(&mut self.op, "op", Op::from_name(&name).ok_or_else(unknown)?)?
+            }
             "name" => once(&mut self.name, "name", map.next_value_seed(Text)?)?,
-            "target" => once(&mut self.target, "target", map.next_value_seed(Text)?)?,
+            "target" => once(&mut self.target, "target", context.intern(&map.next_value_seed(Text)?))?,
             "args" => once(&mut self.args, "args", map.next_value_seed(PartSeed::new(context))?)?,
             "kwargs" => once(&mut self.kwargs, "kwargs", map.next_value_seed(PartSeed::new(context))?)?,
-            "type" => once(&mut self.type_annotation, "type", map.next_value_seed(Text)?)?,
-            "comment" => once(&mut self.comment, "comment", map.next_value_seed(Text)?)?,
             "value" => once(&mut self.value, "value", map.next_value()?)?,
-            "meta" => once(&mut self.meta, "meta", map.next_value_seed(PartSeed::new(context))?)?,
-            "users" => once(&mut self.users, "users", map.next_value()?)?,
+            "type" => once(&mut rest.get_or_insert_default().type_annotation, "type", map.next_value_seed(Text)?)?,
+            "comment" => once(&mut rest.get_or_insert_default().comment, "comment", map.next_value_seed(Text)?)?,
+            "meta" => {
+                once(&mut rest.get_or_insert_default().meta, "meta", map.next_value_seed(PartSeed::new(context))?)?
+            }
+            "users" => once(&mut rest.get_or_insert_default().users, "users", map.next_value()?)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -113,17 +126,16 @@ impl GraphRecord<'_> {
         }
         let mut users = Vec::new();
         for (place, mut record) in records.into_iter().enumerate() {
-            users.push(record.users.take());
+            let told = record.rest.as_mut().and_then(|rest| rest.users.take());
+            users.extend(told.map(|told| (nodes[place], told)));
             let name = record.name.take().unwrap_or_default();
             record.fill(graph, place, &nodes, values).map_err(|error| about(place, &name, error))?;
         }
-        for (&node, users) in nodes.iter().zip(&users) {
-            if let Some(users) = users {
-                let ids: Result<Vec<NodeId>> = users.iter().map(|&user| find(&nodes, user)).collect();
-                if !graph.set_user_order(node, &ids?)? {
-                    let message = format!("the users that are told of node `{}` are not its users", graph.name(node));
-                    return Err(Error::new(ErrorKind::Parse, message));
-                }
+        for (node, users) in users {
+            let ids: Result<Vec<NodeId>> = users.iter().map(|&user| find(&nodes, user)).collect();
+            if !graph.set_user_order(node, &ids?)? {
+                let message = format!("the users that are told of node `{}` are not its users", graph.name(node));
+                return Err(Error::new(ErrorKind::Parse, message));
             }
         }
         for (base, Plain(given)) in self.names.unwrap_or_default().0 {
@@ -136,52 +148,47 @@ impl GraphRecord<'_> {
 
 impl NodeRecord<'_> {
     fn create(&self, graph: &mut Graph) -> Result<NodeId> {
-        let op = needed(&self.op, "op")?;
-        let op = Op::from_name(op)
-            .ok_or_else(|| Error::new(ErrorKind::Unsupported, format!("there is no op {:?}", shown(op))))?;
-        graph.restore_node(op, needed(&self.target, "target")?, needed(&self.name, "name")?)
+        let missing = |key: &str| Error::new(ErrorKind::Parse, format!("the key `{key}` is missing"));
+        let op = self.op.ok_or_else(|| missing("op"))?;
+        let target = self.target.ok_or_else(|| missing("target"))?;
+        graph.restore_node(op, target, self.name.as_deref().ok_or_else(|| missing("name"))?)
     }
 
     fn fill(self, graph: &mut Graph, place: usize, nodes: &[NodeId], values: &[Arc<Value>]) -> Result<()> {
         let node = find(nodes, place)?;
-        let symbols = graph.symbols().clone();
-        let real = |Read(mut argument): Read| {
-            let mut beyond = None;
-            argument.replace_nodes(&mut |id| {
-                let found = find(nodes, place_of(id));
-                found.map(Argument::Node).map_err(|error| beyond = Some(error)).ok()
-            });
-            match beyond {
-                Some(error) => Err(error),
-                None => Ok(argument),
-            }
+        let mut args = self.args.map_or_else(Args::new, |ReadArgs(args)| args);
+        let mut kwargs = self.kwargs.map_or_else(Kwargs::new, |ReadKwargs(kwargs)| kwargs);
+        let mut beyond = None;
+        let mut stand_for = |id| {
+            let found = find(nodes, place_of(id));
+            found.map(Argument::Node).map_err(|error| beyond = Some(error)).ok()
         };
-        let args = self.args.unwrap_or_default().0.into_iter().map(real).collect::<Result<_>>()?;
-        let kwargs = self.kwargs.unwrap_or_default().0.into_iter();
-        let kwargs = kwargs.map(|(key, value)| Ok((symbols.intern(&key), real(value)?))).collect::<Result<_>>()?;
-        graph.rearrange(node, args, kwargs)?;
+        for argument in args.iter_mut().chain(kwargs.iter_mut().map(|(_, argument)| argument)) {
+            argument.replace_nodes(&mut stand_for);
+        }
+        if let Some(error) = beyond {
+            return Err(error);
+        }
+        graph.restore_arguments(node, args, kwargs)?;
 
-        if let Some(text) = &self.type_annotation {
-            graph.set_type_annotation(node, Some(text))?;
-        }
-        if let Some(text) = &self.comment {
-            graph.set_comment(node, Some(text))?;
-        }
         if let Some(place) = self.value {
             let value = values.get(place).ok_or_else(|| {
                 Error::new(ErrorKind::Parse, format!("it names value {place} of {}", counted(values.len(), "value")))
             })?;
             graph.set_value(node, Some(value.clone()))?;
         }
-        for (key, Read(entry)) in self.meta.unwrap_or_default().0 {
+        let Some(rest) = self.rest else { return Ok(()) };
+        if let Some(text) = &rest.type_annotation {
+            graph.set_type_annotation(node, Some(text))?;
+        }
+        if let Some(text) = &rest.comment {
+            graph.set_comment(node, Some(text))?;
+        }
+        for (key, Read(entry)) in rest.meta.unwrap_or_default().0 {
             graph.set_meta(node, &key, entry)?;
         }
         Ok(())
     }
-}
-
-fn needed<'r>(text: &'r Option<Cow<'_, str>>, key: &str) -> Result<&'r str> {
-    text.as_deref().ok_or_else(|| Error::new(ErrorKind::Parse, format!("the key `{key}` is missing")))
 }
 
 fn find(nodes: &[NodeId], place: usize) -> Result<NodeId> {

@@ -7,6 +7,7 @@ mod argument;
 mod assemble;
 mod context;
 mod graph;
+mod meta;
 mod module;
 mod tensors;
 mod value;

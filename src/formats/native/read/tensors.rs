@@ -2,14 +2,55 @@
 
 use std::sync::Arc;
 
-use super::context::shown;
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess};
+
+use super::context::{once, shown, Context, Part, PartSeed, Record, RecordSeed};
+use super::meta::{Channels, ReadMeta};
 use super::value::Read;
-use crate::formats::native::record::{DimRecord, MetaRecord, PlaceRecord, QuantizationRecord, TensorRecord};
+use crate::formats::native::record::PlaceRecord;
 use crate::formats::native::MAX_QUANTIZATION_DEPTH;
 use crate::formats::weights::Weights;
 use crate::ir::error::counted;
-use crate::ir::tensor::{Dims, Quantization, Scalar, Storage};
-use crate::ir::{Dtype, Error, ErrorKind, Result, Tensor, TensorMeta, Value};
+use crate::ir::tensor::{Quantization, Storage};
+use crate::ir::{Error, ErrorKind, Result, Tensor, TensorMeta, Value};
+
+/// One tensor of the table; without a place it has metadata only.
+pub(super) struct TensorRecord<'de> {
+    meta: ReadMeta,
+    place: Option<PlaceRecord<'de>>,
+}
+
+/// What is told of it so far.
+#[derive(Default)]
+struct Told<'de> {
+    meta: Option<ReadMeta>,
+    place: Option<PlaceRecord<'de>>,
+}
+
+impl<'de> Record<'de> for Told<'de> {
+    const WHAT: &'static str = "a tensor";
+
+    fn take<M: MapAccess<'de>>(
+        &mut self,
+        context: &Context<'_>,
+        key: &str,
+        map: &mut M,
+    ) -> std::result::Result<bool, M::Error> {
+        match key {
+            "meta" => once(&mut self.meta, "meta", map.next_value_seed(PartSeed::new(context))?)?,
+            "place" => once(&mut self.place, "place", map.next_value()?)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+impl<'de> Part<'de> for TensorRecord<'de> {
+    fn read<D: Deserializer<'de>>(context: &Context<'_>, deserializer: D) -> std::result::Result<Self, D::Error> {
+        let Told { meta, place } = RecordSeed::new(context).deserialize(deserializer)?;
+        Ok(TensorRecord { meta: meta.ok_or_else(|| de::Error::missing_field("meta"))?, place })
+    }
+}
 
 /// The tensors that are made, each with how deep those of its quantization nest.
 #[derive(Default)]
@@ -48,65 +89,48 @@ impl Tensors {
         self.find(place).map(|(tensor, _)| tensor)
     }
 
-    /// The metadata that a record tells, and how deep the tensors of its quantization nest.
-    fn meta(&self, record: MetaRecord<'_>) -> Result<(TensorMeta, usize)> {
-        let dims = |dims: Vec<DimRecord>| dims.into_iter().map(|DimRecord(dim)| dim).collect::<Dims>();
-        let text = |text: Option<String>| text.map(Arc::from);
-        let dtype = Dtype::from_name(&record.dtype).filter(|dtype| dtype.name() == record.dtype).ok_or_else(|| {
-            Error::new(ErrorKind::Unsupported, format!("there is no dtype {:?}", shown(&record.dtype)))
-        })?;
-        let (quantization, depth) = match record.quantization {
-            None => (None, 0),
-            Some(QuantizationRecord::PerTensor { qscheme, scale, zero_point }) => {
-                (Some(Quantization::PerTensor { qscheme: qscheme.into(), scale: scale.0, zero_point }), 0)
-            }
-            Some(QuantizationRecord::PerChannel { qscheme, axis, scales, zero_points }) => {
-                let scales = scales.map(|place| self.find(place)).transpose()?;
-                let zero_points = zero_points.map(|place| self.find(place)).transpose()?;
-                let depth = scales.iter().chain(&zero_points).map(|(_, depth)| *depth).max().unwrap_or_default();
-                let quantization = Quantization::PerChannel {
-                    qscheme: qscheme.into(),
-                    axis,
-                    scales: scales.map(|(tensor, _)| tensor.clone()),
-                    zero_points: zero_points.map(|(tensor, _)| tensor.clone()),
-                };
-                (Some(quantization), depth)
-            }
-        };
-        let meta = TensorMeta {
-            dtype,
-            shape: dims(record.shape),
-            stride: record.stride.map(dims),
-            requires_grad: record.requires_grad,
-            memory_format: text(record.memory_format),
-            device: text(record.device),
-            quantization,
-        };
+    /// The metadata with its scales, and how deep the tensors of these nest.
+    fn meta(&self, ReadMeta { mut meta, channels }: ReadMeta) -> Result<(TensorMeta, usize)> {
+        let depth = channels.map_or(Ok(0), |channels| self.fill(&mut meta, channels))?;
         Ok((meta, depth))
     }
 
+    fn fill(&self, meta: &mut TensorMeta, channels: Channels) -> Result<usize> {
+        let Some(Quantization::PerChannel { scales, zero_points, .. }) = &mut meta.quantization else { return Ok(0) };
+        let mut depth = 0;
+        for (tensor, place) in [(scales, channels.scales), (zero_points, channels.zero_points)] {
+            if let Some(place) = place {
+                let (found, below) = self.find(place)?;
+                *tensor = Some(found.clone());
+                depth = depth.max(*below);
+            }
+        }
+        Ok(depth)
+    }
+
     /// What nodes yield, as their table tells it.
-    pub(super) fn values(&self, records: Vec<Read<'_>>) -> Result<Vec<Arc<Value>>> {
-        records.into_iter().map(|record| self.value(record).map(Arc::new)).collect()
+    pub(super) fn values(&self, records: Vec<Read>) -> Result<Vec<Arc<Value>>> {
+        let whole = |Read { mut value, channels }: Read| {
+            if let (false, Some(value)) = (channels.is_empty(), Arc::get_mut(&mut value)) {
+                self.fill_value(value, &mut channels.into_iter())?;
+            }
+            Ok(value)
+        };
+        records.into_iter().map(whole).collect()
     }
 
     /// Nests no deeper than was read.
-    fn value(&self, record: Read<'_>) -> Result<Value> {
-        let all = |items: Vec<Read<'_>>| items.into_iter().map(|item| self.value(item)).collect::<Result<Vec<_>>>();
-        Ok(match record {
-            Read::None => Value::None,
-            Read::Tensor(meta) => Value::Tensor(self.meta(*meta)?.0),
-            Read::List(items) => Value::List(all(items)?),
-            Read::Tuple(items) => Value::Tuple(all(items)?),
-            Read::Dict(entries) => {
-                let entries = entries.into_iter().map(|(key, item)| Ok((key, self.value(item)?)));
-                Value::Dict(entries.collect::<Result<_>>()?)
+    fn fill_value(&self, value: &mut Value, channels: &mut impl Iterator<Item = Channels>) -> Result<()> {
+        match value {
+            Value::Tensor(meta) if matches!(meta.quantization, Some(Quantization::PerChannel { .. })) => {
+                channels.next().map_or(Ok(()), |channels| self.fill(meta, channels).map(|_| ()))
             }
-            Read::Bool(value) => Value::Scalar(Scalar::Bool(value)),
-            Read::Int(value) => Value::Scalar(Scalar::Int(value)),
-            Read::Float(value) => Value::Scalar(Scalar::Float(value)),
-            Read::Sym(text) => Value::Scalar(Scalar::Sym(text)),
-        })
+            Value::List(items) | Value::Tuple(items) => {
+                items.iter_mut().try_for_each(|item| self.fill_value(item, channels))
+            }
+            Value::Dict(entries) => entries.iter_mut().try_for_each(|(_, item)| self.fill_value(item, channels)),
+            _ => Ok(()),
+        }
     }
 
     fn find(&self, place: usize) -> Result<&(Arc<Tensor>, usize)> {

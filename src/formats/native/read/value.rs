@@ -1,31 +1,29 @@
 //! What nodes yield.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::context::{shown, Context, Part, Text};
-use crate::formats::native::record::{FloatRecord, MetaRecord};
+use super::context::{shown, Context, Part, PartSeed, Text};
+use super::meta::{Channels, ReadMeta};
+use crate::formats::native::record::FloatRecord;
 use crate::formats::native::MAX_DEPTH;
-use crate::ir::ErrorKind;
+use crate::ir::tensor::Scalar;
+use crate::ir::{ErrorKind, Value};
 
-/// A value whose tensors' scales are places yet.
-pub(super) enum Read<'de> {
-    None,
-    Tensor(Box<MetaRecord<'de>>),
-    List(Vec<Read<'de>>),
-    Tuple(Vec<Read<'de>>),
-    Dict(Vec<(Arc<str>, Read<'de>)>),
-    Bool(bool),
-    Int(i64),
-    Float(f64),
-    Sym(Arc<str>),
+/// A value, but the scales of channels: their places, in the order in which the tensors come.
+pub(super) struct Read {
+    pub(super) value: Arc<Value>,
+    pub(super) channels: Vec<Channels>,
 }
 
-impl<'de> Part<'de> for Read<'de> {
+impl<'de> Part<'de> for Read {
     fn read<D: Deserializer<'de>>(context: &Context<'_>, deserializer: D) -> Result<Self, D::Error> {
-        Seed { context, left: MAX_DEPTH }.deserialize(deserializer)
+        let channels = RefCell::default();
+        let value = Seed { context, channels: &channels, left: MAX_DEPTH }.deserialize(deserializer)?;
+        Ok(Read { value: Arc::new(value), channels: channels.into_inner() })
     }
 }
 
@@ -33,6 +31,7 @@ impl<'de> Part<'de> for Read<'de> {
 #[derive(Clone, Copy)]
 struct Seed<'c, 's> {
     context: &'c Context<'s>,
+    channels: &'c RefCell<Vec<Channels>>,
     left: usize,
 }
 
@@ -49,37 +48,41 @@ impl Seed<'_, '_> {
 }
 
 impl<'de> DeserializeSeed<'de> for Seed<'_, '_> {
-    type Value = Read<'de>;
+    type Value = Value;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Read<'de>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Seed<'_, '_> {
-    type Value = Read<'de>;
+    type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value: null, or an object of one key")
     }
 
-    fn visit_unit<E: de::Error>(self) -> Result<Read<'de>, E> {
-        Ok(Read::None)
+    fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
+        Ok(Value::None)
     }
 
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Read<'de>, M::Error> {
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Value, M::Error> {
         let Some(kind) = map.next_key_seed(Text)? else {
             return Err(de::Error::custom("an object without a key is no value"));
         };
         let value = match &*kind {
-            "tensor" => Read::Tensor(Box::new(map.next_value()?)),
-            "list" => Read::List(map.next_value_seed(Items(self.inside()?))?),
-            "tuple" => Read::Tuple(map.next_value_seed(Items(self.inside()?))?),
-            "dict" => Read::Dict(map.next_value_seed(Pairs(self.inside()?))?),
-            "bool" => Read::Bool(map.next_value()?),
-            "int" => Read::Int(map.next_value()?),
-            "float" => Read::Float(map.next_value::<FloatRecord>()?.0),
-            "sym" => Read::Sym((&*map.next_value_seed(Text)?).into()),
+            "tensor" => {
+                let ReadMeta { meta, channels } = map.next_value_seed(PartSeed::new(self.context))?;
+                self.channels.borrow_mut().extend(channels);
+                Value::Tensor(meta)
+            }
+            "list" => Value::List(map.next_value_seed(Items(self.inside()?))?),
+            "tuple" => Value::Tuple(map.next_value_seed(Items(self.inside()?))?),
+            "dict" => Value::Dict(map.next_value_seed(Pairs(self.inside()?))?),
+            "bool" => Value::Scalar(Scalar::Bool(map.next_value()?)),
+            "int" => Value::Scalar(Scalar::Int(map.next_value()?)),
+            "float" => Value::Scalar(Scalar::Float(map.next_value::<FloatRecord>()?.0)),
+            "sym" => Value::Scalar(Scalar::Sym((&*map.next_value_seed(Text)?).into())),
             other => {
                 let message = format!("this library knows no value of the kind {:?}", shown(other));
                 return Err(self.context.fail(ErrorKind::Unsupported, message));
@@ -96,7 +99,7 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
 struct Items<'c, 's>(Seed<'c, 's>);
 
 impl<'de> DeserializeSeed<'de> for Items<'_, '_> {
-    type Value = Vec<Read<'de>>;
+    type Value = Vec<Value>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_seq(self)
@@ -104,7 +107,7 @@ impl<'de> DeserializeSeed<'de> for Items<'_, '_> {
 }
 
 impl<'de> Visitor<'de> for Items<'_, '_> {
-    type Value = Vec<Read<'de>>;
+    type Value = Vec<Value>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of values")
@@ -123,7 +126,7 @@ impl<'de> Visitor<'de> for Items<'_, '_> {
 struct Pairs<'c, 's>(Seed<'c, 's>);
 
 impl<'de> DeserializeSeed<'de> for Pairs<'_, '_> {
-    type Value = Vec<(Arc<str>, Read<'de>)>;
+    type Value = Vec<(Arc<str>, Value)>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_seq(self)
@@ -131,7 +134,7 @@ impl<'de> DeserializeSeed<'de> for Pairs<'_, '_> {
 }
 
 impl<'de> Visitor<'de> for Pairs<'_, '_> {
-    type Value = Vec<(Arc<str>, Read<'de>)>;
+    type Value = Vec<(Arc<str>, Value)>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of pairs")
@@ -149,7 +152,7 @@ impl<'de> Visitor<'de> for Pairs<'_, '_> {
 struct Pair<'c, 's>(Seed<'c, 's>);
 
 impl<'de> DeserializeSeed<'de> for Pair<'_, '_> {
-    type Value = (Arc<str>, Read<'de>);
+    type Value = (Arc<str>, Value);
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_seq(self)
@@ -157,7 +160,7 @@ impl<'de> DeserializeSeed<'de> for Pair<'_, '_> {
 }
 
 impl<'de> Visitor<'de> for Pair<'_, '_> {
-    type Value = (Arc<str>, Read<'de>);
+    type Value = (Arc<str>, Value);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a pair of a text and a value")

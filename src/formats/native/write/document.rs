@@ -5,12 +5,12 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::argument::{tagged, List, Scope, Written};
 use super::buffers::Buffers;
 use super::tables::Tables;
-use super::value::{self, meta_record};
-use crate::formats::native::record::{GivenRecord, TensorRecord};
+use super::value::{self, WrittenMeta};
+use crate::formats::native::record::{GivenRecord, PlaceRecord};
 use crate::formats::native::{FEATURES, VERSION};
 use crate::ir::{
     Argument, Attribute, Error, ErrorKind, Graph, Module, ModuleKind, ModuleTree, NodeId, Result, Symbol, Symbols,
-    TensorKind,
+    TensorKind, TensorMeta,
 };
 
 /// The text of the document.
@@ -25,8 +25,7 @@ pub(super) fn write(tree: &ModuleTree, tables: &Tables<'_>, buffers: &Buffers<'_
     })?;
     let tensors = tables.tensors().enumerate();
     list(&mut out, "tensors", tensors, |out, (place, held)| {
-        let place = buffers.place(place, held.tensor)?;
-        append(out, &TensorRecord { meta: meta_record(held.tensor.meta(), tables), place })
+        append(out, &WrittenTensor { meta: held.tensor.meta(), place: buffers.place(place, held.tensor)?, tables })
     })?;
     list(&mut out, "values", tables.values(), |out, value| append(out, &value::Written(value, tables)))?;
     let graphs = modules.iter().enumerate().filter_map(|(place, module)| Some((place, module.graph()?)));
@@ -99,6 +98,24 @@ fn users_in_another_order(graph: &Graph) -> Vec<bool> {
     let mut other = vec![false; graph.slot_count()];
     graph.nodes().for_each(|node| other[node.slot()] = is_other(node));
     other
+}
+
+/// One tensor of the table; without a place it has metadata only.
+struct WrittenTensor<'a> {
+    meta: &'a TensorMeta,
+    place: Option<PlaceRecord<'a>>,
+    tables: &'a Tables<'a>,
+}
+
+impl Serialize for WrittenTensor<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut record = serializer.serialize_map(None)?;
+        record.serialize_entry("meta", &WrittenMeta(self.meta, self.tables))?;
+        if let Some(place) = &self.place {
+            record.serialize_entry("place", place)?;
+        }
+        record.end()
+    }
 }
 
 struct WrittenNode<'a> {

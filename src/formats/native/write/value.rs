@@ -1,38 +1,74 @@
 //! Metadata of tensors, and what nodes yield.
 
-use std::borrow::Cow;
-
-use serde::ser::{Serialize, SerializeSeq, Serializer};
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::argument::tagged;
 use super::tables::Tables;
-use crate::formats::native::record::{DimRecord, FloatRecord, MetaRecord, QuantizationRecord};
+use crate::formats::native::record::{FloatRecord, QuantizationRecord};
 use crate::ir::tensor::{Quantization, Scalar};
 use crate::ir::{Dim, TensorMeta, Value};
 
-/// A tensor's metadata as it is written.
-pub(super) fn meta_record<'a>(meta: &'a TensorMeta, tables: &Tables<'_>) -> MetaRecord<'a> {
-    let dims = |dims: &[Dim]| dims.iter().cloned().map(DimRecord).collect();
-    MetaRecord {
-        dtype: Cow::Borrowed(meta.dtype.name()),
-        shape: dims(&meta.shape),
-        stride: meta.stride.as_deref().map(dims),
-        requires_grad: meta.requires_grad,
-        memory_format: meta.memory_format.as_deref().map(str::to_owned),
-        device: meta.device.as_deref().map(str::to_owned),
-        quantization: meta.quantization.as_ref().map(|quantization| match quantization {
-            Quantization::PerTensor { qscheme, scale, zero_point } => QuantizationRecord::PerTensor {
-                qscheme: qscheme.to_string(),
-                scale: FloatRecord(*scale),
-                zero_point: *zero_point,
-            },
-            Quantization::PerChannel { qscheme, axis, scales, zero_points } => QuantizationRecord::PerChannel {
-                qscheme: qscheme.to_string(),
-                axis: *axis,
-                scales: scales.as_ref().and_then(|tensor| tables.place_of_tensor(tensor)),
-                zero_points: zero_points.as_ref().and_then(|tensor| tables.place_of_tensor(tensor)),
-            },
-        }),
+/// A tensor's metadata, to be written. What nobody told is not there.
+pub(super) struct WrittenMeta<'a>(pub(super) &'a TensorMeta, pub(super) &'a Tables<'a>);
+
+impl Serialize for WrittenMeta<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let WrittenMeta(meta, tables) = self;
+        let mut record = serializer.serialize_map(None)?;
+        record.serialize_entry("dtype", meta.dtype.name())?;
+        record.serialize_entry("shape", &WrittenDims(&meta.shape))?;
+        if let Some(stride) = &meta.stride {
+            record.serialize_entry("stride", &WrittenDims(stride))?;
+        }
+        if let Some(requires_grad) = meta.requires_grad {
+            record.serialize_entry("requires_grad", &requires_grad)?;
+        }
+        if let Some(text) = &meta.memory_format {
+            record.serialize_entry("memory_format", &**text)?;
+        }
+        if let Some(text) = &meta.device {
+            record.serialize_entry("device", &**text)?;
+        }
+        if let Some(quantization) = &meta.quantization {
+            record.serialize_entry("quantization", &quantization_record(quantization, tables))?;
+        }
+        record.end()
+    }
+}
+
+struct WrittenDims<'a>(&'a [Dim]);
+
+impl Serialize for WrittenDims<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(WrittenDim))
+    }
+}
+
+/// A number, or the text of a symbolic one.
+struct WrittenDim<'a>(&'a Dim);
+
+impl Serialize for WrittenDim<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Dim::Int(value) => serializer.serialize_i64(*value),
+            Dim::Sym(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
+fn quantization_record(quantization: &Quantization, tables: &Tables<'_>) -> QuantizationRecord {
+    match quantization {
+        Quantization::PerTensor { qscheme, scale, zero_point } => QuantizationRecord::PerTensor {
+            qscheme: qscheme.to_string(),
+            scale: FloatRecord(*scale),
+            zero_point: *zero_point,
+        },
+        Quantization::PerChannel { qscheme, axis, scales, zero_points } => QuantizationRecord::PerChannel {
+            qscheme: qscheme.to_string(),
+            axis: *axis,
+            scales: scales.as_ref().and_then(|tensor| tables.place_of_tensor(tensor)),
+            zero_points: zero_points.as_ref().and_then(|tensor| tables.place_of_tensor(tensor)),
+        },
     }
 }
 
@@ -44,7 +80,7 @@ impl Serialize for Written<'_> {
         let Written(value, tables) = self;
         match value {
             Value::None => serializer.serialize_unit(),
-            Value::Tensor(meta) => tagged(serializer, "tensor", &meta_record(meta, tables)),
+            Value::Tensor(meta) => tagged(serializer, "tensor", &WrittenMeta(meta, tables)),
             Value::List(items) => tagged(serializer, "list", &List(items, tables)),
             Value::Tuple(items) => tagged(serializer, "tuple", &List(items, tables)),
             Value::Dict(entries) => tagged(serializer, "dict", &Pairs(entries, tables)),
