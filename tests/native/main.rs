@@ -8,6 +8,7 @@ mod random;
 mod random_graph;
 mod speed;
 mod tensors;
+mod version_1;
 
 use fxir::formats::native;
 use fxir::formats::weights;

@@ -13,14 +13,14 @@ use serde::{Deserialize as De, Serialize as Se};
 /// How integers stand for real numbers; tensors by their place in the table.
 #[derive(Se, De)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum QuantizationRecord {
+pub(super) enum QuantizationRecord<'a> {
     PerTensor {
-        qscheme: String,
+        qscheme: Word<'a>,
         scale: FloatRecord,
         zero_point: i64,
     },
     PerChannel {
-        qscheme: String,
+        qscheme: Word<'a>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         axis: Option<i64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,6 +57,40 @@ pub(super) struct GivenRecord {
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+/// A text that C reads up to a NUL, and that has none therefore: of all but strings among arguments.
+pub(super) struct Word<'a>(pub(super) Cow<'a, str>);
+
+impl<'a> From<&'a str> for Word<'a> {
+    fn from(text: &'a str) -> Word<'a> {
+        Word(Cow::Borrowed(text))
+    }
+}
+
+impl Serialize for Word<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.contains('\0') {
+            true => Err(serde::ser::Error::custom("a text other than a string among arguments holds a NUL")),
+            false => serializer.serialize_str(&self.0),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Word<'_> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        check_word(&text)?;
+        Ok(Word(Cow::Owned(text)))
+    }
+}
+
+/// Refuses a text that no word can be.
+pub(super) fn check_word<E: de::Error>(text: &str) -> Result<(), E> {
+    match text.contains('\0') {
+        true => Err(E::custom("a text holds a NUL")),
+        false => Ok(()),
+    }
 }
 
 /// A float to the bit: a number, or the text `inf`, `-inf`, `nan`, or `0x` and the bits of another nan.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use crate::formats::native::record::check_word;
 use crate::ir::{Dtype, Error, ErrorKind, RecentSymbols, Symbol, Symbols};
 
 /// Lives as long as one reading.
@@ -162,7 +163,7 @@ pub(super) fn once<T, E: de::Error>(place: &mut Option<T>, key: &'static str, va
     }
 }
 
-/// A text, borrowed where it has no escapes.
+/// A text without a NUL, borrowed where it has no escapes.
 pub(super) struct Text;
 
 impl<'de> DeserializeSeed<'de> for Text {
@@ -181,10 +182,12 @@ impl<'de> Visitor<'de> for Text {
     }
 
     fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Cow<'de, str>, E> {
+        check_word(text)?;
         Ok(Cow::Borrowed(text))
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Cow<'de, str>, E> {
+        check_word(text)?;
         Ok(Cow::Owned(text.to_owned()))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::context::{once, Context, Part, Record, RecordSeed};
-use crate::formats::native::record::QuantizationRecord;
+use crate::formats::native::record::{check_word, QuantizationRecord};
 use crate::ir::tensor::{Dims, Quantization};
 use crate::ir::{Dim, Dtype, TensorMeta};
 
@@ -31,7 +31,7 @@ struct MetaRecord {
     requires_grad: Option<bool>,
     memory_format: Option<Arc<str>>,
     device: Option<Arc<str>>,
-    quantization: Option<QuantizationRecord>,
+    quantization: Option<QuantizationRecord<'static>>,
 }
 
 impl<'de> Record<'de> for MetaRecord {
@@ -59,10 +59,10 @@ impl<'de> Part<'de> for ReadMeta {
         let (quantization, channels) = match record.quantization {
             None => (None, None),
             Some(QuantizationRecord::PerTensor { qscheme, scale, zero_point }) => {
-                (Some(Quantization::PerTensor { qscheme: qscheme.into(), scale: scale.0, zero_point }), None)
+                (Some(Quantization::PerTensor { qscheme: (&*qscheme.0).into(), scale: scale.0, zero_point }), None)
             }
             Some(QuantizationRecord::PerChannel { qscheme, axis, scales, zero_points }) => {
-                let qscheme = qscheme.into();
+                let qscheme = (&*qscheme.0).into();
                 let quantization = Quantization::PerChannel { qscheme, axis, scales: None, zero_points: None };
                 (Some(quantization), Some(Channels { scales, zero_points }))
             }
@@ -128,6 +128,7 @@ impl<'de> Deserialize<'de> for ReadDim {
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<ReadDim, E> {
+                check_word(text)?;
                 Ok(ReadDim(Dim::Sym(text.into())))
             }
         }

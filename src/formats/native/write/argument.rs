@@ -2,7 +2,7 @@
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use crate::formats::native::record::FloatRecord;
+use crate::formats::native::record::{FloatRecord, Word};
 use crate::ir::{Argument, Symbol, Symbols};
 
 /// Where symbols and nodes of an argument are told.
@@ -19,25 +19,25 @@ pub(super) struct Written<'a>(pub(super) &'a Argument, pub(super) Scope<'a>);
 impl Serialize for Written<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Written(argument, scope) = *self;
-        let text = |symbol: &Symbol| scope.symbols.text(*symbol);
+        let word = |symbol: &Symbol| Word::from(scope.symbols.text(*symbol));
         let all = |items| List(items, scope);
         match argument {
             Argument::None => serializer.serialize_unit(),
             Argument::Bool(value) => serializer.serialize_bool(*value),
             Argument::Int(value) => serializer.serialize_i64(*value),
-            Argument::Str(symbol) => serializer.serialize_str(text(symbol)),
+            Argument::Str(symbol) => serializer.serialize_str(scope.symbols.text(*symbol)),
             Argument::List(items) => all(items).serialize(serializer),
-            Argument::BigInt(symbol) => tagged(serializer, "int", text(symbol)),
+            Argument::BigInt(symbol) => tagged(serializer, "int", &word(symbol)),
             Argument::Float(value) => tagged(serializer, "float", &FloatRecord(*value)),
             Argument::Complex(parts) => tagged(serializer, "complex", &parts.map(FloatRecord)),
             Argument::Bytes(bytes) => tagged(serializer, "bytes", &hexadecimal(bytes)),
             Argument::Dtype(dtype) => tagged(serializer, "dtype", dtype.name()),
-            Argument::Device(symbol) => tagged(serializer, "device", text(symbol)),
-            Argument::Layout(symbol) => tagged(serializer, "layout", text(symbol)),
-            Argument::MemoryFormat(symbol) => tagged(serializer, "memory_format", text(symbol)),
-            Argument::Qscheme(symbol) => tagged(serializer, "qscheme", text(symbol)),
+            Argument::Device(symbol) => tagged(serializer, "device", &word(symbol)),
+            Argument::Layout(symbol) => tagged(serializer, "layout", &word(symbol)),
+            Argument::MemoryFormat(symbol) => tagged(serializer, "memory_format", &word(symbol)),
+            Argument::Qscheme(symbol) => tagged(serializer, "qscheme", &word(symbol)),
             Argument::Ellipsis => tagged(serializer, "ellipsis", &()),
-            Argument::SymInt(symbol) => tagged(serializer, "symint", text(symbol)),
+            Argument::SymInt(symbol) => tagged(serializer, "symint", &word(symbol)),
             Argument::Tuple(items) => tagged(serializer, "tuple", &all(items)),
             Argument::Dict(entries) => tagged(serializer, "dict", &Pairs(entries, scope)),
             Argument::Slice(parts) => tagged(serializer, "slice", &all(parts.as_ref())),

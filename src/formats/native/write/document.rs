@@ -6,7 +6,7 @@ use super::argument::{tagged, List, Scope, Written};
 use super::buffers::Buffers;
 use super::tables::Tables;
 use super::value::{self, WrittenMeta};
-use crate::formats::native::record::{GivenRecord, PlaceRecord};
+use crate::formats::native::record::{GivenRecord, PlaceRecord, Word};
 use crate::formats::native::{FEATURES, VERSION};
 use crate::ir::{
     Argument, Attribute, Error, ErrorKind, Graph, Module, ModuleKind, ModuleTree, NodeId, Result, Symbol, Symbols,
@@ -134,8 +134,8 @@ impl Serialize for WrittenNode<'_> {
         graph.write_name(&mut name, *node);
         let mut record = serializer.serialize_map(None)?;
         record.serialize_entry("op", found.op().name())?;
-        record.serialize_entry("name", &name)?;
-        record.serialize_entry("target", graph.target(*node))?;
+        record.serialize_entry("name", &Word::from(&*name))?;
+        record.serialize_entry("target", &Word::from(graph.target(*node)))?;
         if !found.args().is_empty() {
             record.serialize_entry("args", &List(found.args(), *scope))?;
         }
@@ -146,10 +146,10 @@ impl Serialize for WrittenNode<'_> {
             )?;
         }
         if let Some(text) = found.type_annotation() {
-            record.serialize_entry("type", graph.text(text))?;
+            record.serialize_entry("type", &Word::from(graph.text(text)))?;
         }
         if let Some(text) = found.comment() {
-            record.serialize_entry("comment", graph.text(text))?;
+            record.serialize_entry("comment", &Word::from(graph.text(text)))?;
         }
         if let Some(place) = found.value().and_then(|value| tables.place_of_value(value)) {
             record.serialize_entry("value", &place)?;
@@ -172,7 +172,9 @@ struct Arguments<'a, I>(I, Scope<'a>);
 impl<'a, I: Iterator<Item = (&'a Symbol, &'a Argument)> + Clone> Serialize for Arguments<'a, I> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let scope = self.1;
-        serializer.collect_map(self.0.clone().map(|(key, value)| (scope.symbols.text(*key), Written(value, scope))))
+        serializer.collect_map(
+            self.0.clone().map(|(key, value)| (Word::from(scope.symbols.text(*key)), Written(value, scope))),
+        )
     }
 }
 
@@ -181,7 +183,7 @@ struct Object<'a, T>(&'a [(&'a str, T)]);
 
 impl<T: Serialize> Serialize for Object<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(key, value)| (*key, value)))
+        serializer.collect_map(self.0.iter().map(|(key, value)| (Word::from(*key), value)))
     }
 }
 
@@ -196,7 +198,7 @@ impl Serialize for WrittenModule<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let WrittenModule { module, place, symbols, tables } = self;
         let mut record = serializer.serialize_map(None)?;
-        record.serialize_entry("type", symbols.text(module.type_name()))?;
+        record.serialize_entry("type", &Word::from(symbols.text(module.type_name())))?;
         let kind = match module.kind() {
             ModuleKind::Graph(_) => "graph",
             ModuleKind::Leaf => "leaf",

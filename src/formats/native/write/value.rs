@@ -4,7 +4,7 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::argument::tagged;
 use super::tables::Tables;
-use crate::formats::native::record::{FloatRecord, QuantizationRecord};
+use crate::formats::native::record::{FloatRecord, QuantizationRecord, Word};
 use crate::ir::tensor::{Quantization, Scalar};
 use crate::ir::{Dim, TensorMeta, Value};
 
@@ -24,10 +24,10 @@ impl Serialize for WrittenMeta<'_> {
             record.serialize_entry("requires_grad", &requires_grad)?;
         }
         if let Some(text) = &meta.memory_format {
-            record.serialize_entry("memory_format", &**text)?;
+            record.serialize_entry("memory_format", &Word::from(&**text))?;
         }
         if let Some(text) = &meta.device {
-            record.serialize_entry("device", &**text)?;
+            record.serialize_entry("device", &Word::from(&**text))?;
         }
         if let Some(quantization) = &meta.quantization {
             record.serialize_entry("quantization", &quantization_record(quantization, tables))?;
@@ -51,20 +51,20 @@ impl Serialize for WrittenDim<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Dim::Int(value) => serializer.serialize_i64(*value),
-            Dim::Sym(text) => serializer.serialize_str(text),
+            Dim::Sym(text) => Word::from(&**text).serialize(serializer),
         }
     }
 }
 
-fn quantization_record(quantization: &Quantization, tables: &Tables<'_>) -> QuantizationRecord {
+fn quantization_record<'a>(quantization: &'a Quantization, tables: &Tables<'_>) -> QuantizationRecord<'a> {
     match quantization {
         Quantization::PerTensor { qscheme, scale, zero_point } => QuantizationRecord::PerTensor {
-            qscheme: qscheme.to_string(),
+            qscheme: Word::from(&**qscheme),
             scale: FloatRecord(*scale),
             zero_point: *zero_point,
         },
         Quantization::PerChannel { qscheme, axis, scales, zero_points } => QuantizationRecord::PerChannel {
-            qscheme: qscheme.to_string(),
+            qscheme: Word::from(&**qscheme),
             axis: *axis,
             scales: scales.as_ref().and_then(|tensor| tables.place_of_tensor(tensor)),
             zero_points: zero_points.as_ref().and_then(|tensor| tables.place_of_tensor(tensor)),
@@ -87,7 +87,7 @@ impl Serialize for Written<'_> {
             Value::Scalar(Scalar::Bool(value)) => tagged(serializer, "bool", value),
             Value::Scalar(Scalar::Int(value)) => tagged(serializer, "int", value),
             Value::Scalar(Scalar::Float(value)) => tagged(serializer, "float", &FloatRecord(*value)),
-            Value::Scalar(Scalar::Sym(text)) => tagged(serializer, "sym", &**text),
+            Value::Scalar(Scalar::Sym(text)) => tagged(serializer, "sym", &Word::from(&**text)),
         }
     }
 }
@@ -106,7 +106,7 @@ impl Serialize for Pairs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut pairs = serializer.serialize_seq(Some(self.0.len()))?;
         for (key, value) in self.0 {
-            pairs.serialize_element(&(&**key, Written(value, self.1)))?;
+            pairs.serialize_element(&(Word::from(&**key), Written(value, self.1)))?;
         }
         pairs.end()
     }
