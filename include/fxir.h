@@ -2618,6 +2618,66 @@ fxir_status fxir_module_save_json(const struct fxir_module *module,
                                   const struct fxir_serialize_options *options,
                                   struct fxir_error **error);
 
+/// Saves a module with all below it into one file, from which `fxir_module_load` makes the same again:
+/// nodes with their names, arguments, metadata and the order of their users, members with their
+/// tensors and what these share, and which names are given next. The file is a safetensors file; the
+/// format is docs/native-format.md. It is written beside its target and then renamed over it, so that a
+/// call that fails leaves what was there, and a module can be saved to the file that it was loaded
+/// from.
+///
+/// Tensors are written as they lie, without a copy. What was not known stays so: a graph that lint
+/// would refuse is saved as it is.
+///
+/// Statuses: FXIR_IO, FXIR_INVALID_UTF8, FXIR_LIMIT (what a node yields nests deeper than 64 levels, a
+/// quantization deeper than 4), FXIR_INVALID_ARGUMENT (borrowed memory has shrunk). torch.fx: none;
+/// torch pickles a `GraphModule`.
+fxir_status fxir_module_save(const struct fxir_module *module,
+                             const char *path,
+                             struct fxir_error **error);
+
+/// `fxir_module_save` to memory. The caller frees `*bytes`, which `fxir_buffer_size` tells the length
+/// of: they are no text.
+///
+/// Statuses: as `fxir_module_save`, but for those of files.
+fxir_status fxir_module_save_to_buffer(const struct fxir_module *module,
+                                       struct fxir_buffer **bytes,
+                                       struct fxir_error **error);
+
+/// `fxir_module_save` to a callback, piece by piece, with no lock held. Everything is checked before
+/// the first piece.
+///
+/// Statuses: FXIR_CALLBACK, and as `fxir_module_save`, but for those of files.
+fxir_status fxir_module_save_to(const struct fxir_module *module,
+                                fxir_write write,
+                                void *user_data,
+                                struct fxir_error **error);
+
+/// Loads a module that `fxir_module_save` wrote. The file is mapped: no byte of a tensor is read or
+/// copied. It must not be shortened or written into while its tensors live; replacing it by a rename is
+/// fine. The caller frees `*module`.
+///
+/// Every file that a version of this library wrote is read by it and by newer ones; by older ones as
+/// long as it holds nothing that they don't know.
+///
+/// Statuses: FXIR_IO, FXIR_PARSE (not such a file, or a broken one; with the line and column in its
+/// document where there is a place), FXIR_UNSUPPORTED (a newer version wrote it; the message says what
+/// is not known), FXIR_LIMIT (nested too deep), FXIR_INVALID_UTF8. torch.fx: none.
+fxir_status fxir_module_load(const char *path,
+                             struct fxir_module **module,
+                             struct fxir_error **error);
+
+/// `fxir_module_load` from `length` bytes at `data`, which stay the caller's: the tensors share them,
+/// and `release`, which may be NULL, is called with `user_data` and `data` after the last of them is
+/// gone, on whatever thread that is. A call that fails calls it not. The caller frees `*module`.
+///
+/// Statuses: as `fxir_module_load`, but for those of files.
+fxir_status fxir_module_load_borrowed(const void *data,
+                                      size_t length,
+                                      fxir_release release,
+                                      void *user_data,
+                                      struct fxir_module **module,
+                                      struct fxir_error **error);
+
 /// An empty set. The caller frees `*weights`.
 fxir_status fxir_weights_new(struct fxir_weights **weights, struct fxir_error **error);
 

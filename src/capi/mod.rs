@@ -73,6 +73,8 @@ pub mod normalize;
 
 pub mod json;
 
+pub mod native;
+
 pub mod weights;
 
 pub mod tensor;

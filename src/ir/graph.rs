@@ -21,7 +21,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Graph {
     pub(super) symbols: Arc<Symbols>,
-    recent: RecentSymbols,
+    pub(super) recent: RecentSymbols,
     pub(super) slots: Vec<Slot>,
     pub(super) free: Vec<u32>,
     pub(super) order: Order,

@@ -8,6 +8,7 @@ mod read;
 mod write;
 
 pub use read::{from_bytes, open, Weights};
+pub(super) use write::Plan;
 pub use write::{write, write_to};
 
 use crate::ir::dtype::Dtype;
@@ -20,7 +21,10 @@ const MAX_HEADER: usize = 100_000_000;
 const LENGTH_FIELD: usize = 8;
 
 /// The header's key that is no tensor.
-const METADATA_KEY: &str = "__metadata__";
+pub(super) const METADATA_KEY: &str = "__metadata__";
+
+/// torch itself takes no more.
+pub(super) const MAX_DIMENSIONS: usize = 64;
 
 /// The dtype of a stored one, if torch has it.
 fn loaded_dtype(stored: Stored) -> Option<Dtype> {
@@ -47,6 +51,11 @@ fn loaded_dtype(stored: Stored) -> Option<Dtype> {
         Stored::U64 => Dtype::Uint64,
         _ => return None,
     })
+}
+
+/// Whether tensors of a dtype can be stored by its own name and their own shape.
+pub(super) fn is_storable(dtype: Dtype) -> bool {
+    stored_dtype(dtype).is_some()
 }
 
 /// How a dtype is stored, if it can be: quantized kinds as their integers.

@@ -9,14 +9,11 @@ use indexmap::IndexMap;
 use safetensors::tensor::TensorInfo;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 
-use super::{loaded_dtype, map, LENGTH_FIELD, MAX_HEADER, METADATA_KEY};
+use super::{loaded_dtype, map, LENGTH_FIELD, MAX_DIMENSIONS, MAX_HEADER, METADATA_KEY};
 use crate::ir::dtype::Dtype;
 use crate::ir::error::{counted, Error, ErrorKind, Result};
 use crate::ir::tensor::{Storage, Tensor};
 use crate::ir::tensor_meta::TensorMeta;
-
-/// torch itself takes no more.
-const MAX_DIMENSIONS: usize = 64;
 
 /// Tensors by name, in the order in which the file's header names them.
 #[derive(Debug, Default)]

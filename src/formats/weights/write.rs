@@ -1,5 +1,6 @@
 //! Writing safetensors.
 
+use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -21,24 +22,28 @@ const BUFFER: usize = 1 << 18;
 /// Names must be unique; a tensor without bytes is InvalidArgument, one whose dtype the format
 /// cannot name Unsupported.
 pub fn write<'a>(path: impl AsRef<Path>, tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<()> {
-    let plan = Plan::new(tensors)?;
+    let plan = Plan::new(None, tensors)?;
     replace_file(path.as_ref(), |file| plan.write_to(file))
 }
 
 /// Writes the same bytes to `out`. What was written when it fails is `out`'s to forget.
 pub fn write_to<'a>(out: &mut dyn Write, tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<()> {
-    let plan = Plan::new(tensors)?;
+    let plan = Plan::new(None, tensors)?;
     plan.write_to(out).map_err(|error| Error::new(ErrorKind::Io, format!("writing weights: {error}")))
 }
 
 /// Everything checked and laid out; only the output can fail now.
-struct Plan<'a> {
+pub(in crate::formats) struct Plan<'a> {
     header: Vec<u8>,
     tensors: Vec<&'a Tensor>,
 }
 
 impl<'a> Plan<'a> {
-    fn new(tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<Plan<'a>> {
+    /// `metadata` are the free text entries of the header.
+    pub(in crate::formats) fn new(
+        metadata: Option<HashMap<String, String>>,
+        tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
+    ) -> Result<Plan<'a>> {
         let mut entries = Vec::new();
         for (name, tensor) in tensors {
             if name == METADATA_KEY {
@@ -66,7 +71,7 @@ impl<'a> Plan<'a> {
             infos.push((name.to_owned(), info));
             tensors.push(tensor);
         }
-        let header = Metadata::new(None, infos)
+        let header = Metadata::new(metadata.map(|texts| texts.into_iter().collect()), infos)
             .map_err(|error| error.to_string())
             .and_then(|metadata| serde_json::to_vec(&metadata).map_err(|error| error.to_string()))
             .map_err(|error| Error::new(ErrorKind::InvalidArgument, format!("weights cannot be written: {error}")))?;
@@ -82,7 +87,7 @@ impl<'a> Plan<'a> {
         Ok(Plan { header, tensors })
     }
 
-    fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(in crate::formats) fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(BUFFER, out);
         out.write_all(&(self.header.len() as u64).to_le_bytes())?;
         out.write_all(&self.header)?;
