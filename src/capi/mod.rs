@@ -77,7 +77,11 @@ pub mod native;
 
 pub mod weights;
 
+pub mod weights_writer;
+
 pub mod tensor;
+
+pub mod dlpack;
 
 pub mod print;
 

@@ -1,13 +1,20 @@
-//! Weights in safetensors files: read by memory map without a copy, written as a stream.
+//! Weights in safetensors files, one or several with an index: read by memory map without a copy,
+//! written as a stream.
 //!
 //! The `safetensors` crate says what a header's entry is and which dtypes there are; the checks are
 //! made here because each must name the tensor, and a name that occurs twice must be refused.
 
 mod map;
+mod notes;
 mod read;
+mod shards;
+mod stream;
 mod write;
 
+use read::open_file;
 pub use read::{from_bytes, open, Weights};
+pub use shards::write_sharded;
+pub use stream::Writer;
 pub(super) use write::Plan;
 pub use write::{write, write_to};
 
@@ -16,6 +23,9 @@ use safetensors::Dtype as Stored;
 
 /// The longest header that the format allows, in bytes.
 const MAX_HEADER: usize = 100_000_000;
+
+/// So much is written to a file at a time.
+const BUFFER: usize = 1 << 18;
 
 /// Bytes before the header: its length.
 const LENGTH_FIELD: usize = 8;
