@@ -4,15 +4,16 @@
 //! dlpack.h beside fxir.h.
 
 use super::boundary;
+use super::dtype;
 use super::error::{fxir_error, Failure, Outcome};
 use super::handle;
 use super::input::{self, Out};
 use super::release;
 use super::status::*;
-use super::tensor::{fxir_tensor, TensorRecord};
+use super::tensor::{fxir_tensor, plain_meta, TensorRecord};
 use crate::ir::tensor::{Storage, StorageBytes};
 use crate::ir::tensor_meta::{contiguous_strides, nbytes};
-use crate::ir::{Dim, Dtype, Tensor, TensorMeta};
+use crate::ir::{Dim, Dtype, Tensor};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -258,14 +259,14 @@ unsafe fn receive<T: 'static>(
     })?;
     let rank = usize::try_from(given.ndim).map_err(|_| invalid(format!("{} dimensions", given.ndim)))?;
     // SAFETY: the producer's promise.
+    let mut meta = unsafe { plain_meta(dtype::number(dtype), given.shape, rank) }?;
+    // SAFETY: as above.
     let sizes = unsafe { input::slice(given.shape, rank, "dl_tensor.shape") }?;
     let strides = match given.strides.is_null() {
         true => contiguous_strides(sizes)?.to_vec(),
         // SAFETY: the producer's promise.
         false => unsafe { input::slice(given.strides, rank, "dl_tensor.strides") }?.to_vec(),
     };
-    let mut meta = TensorMeta::new(dtype, sizes.iter().copied());
-    meta.check()?;
     let length = reach(dtype, sizes, &strides).ok_or_else(|| invalid("a stride is negative, or too large".into()))?;
     let offset = usize::try_from(given.byte_offset).map_err(|_| invalid("the offset is too large".into()))?;
     let data = given.data.cast::<u8>().cast_const();

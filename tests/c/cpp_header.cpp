@@ -373,6 +373,17 @@ void tensors() {
     std::string file;
     weights.write_to([&](std::string_view piece) { file += piece; });
     weights.write("cpp.safetensors");
+    weights.write_sharded("cpp.safetensors.index.json", 1);
+    CHECK(fxir::Weights::open("cpp.safetensors.index.json").size() == 1);
+    auto writer = fxir::WeightsWriter::create("streamed.safetensors");
+    writer.announce("w", tensor.dtype(), tensor.shape());
+    writer.write(fxir_tensor_data(tensor.get()), fxir_tensor_size(tensor.get()));
+    writer.finish();
+    CHECK(fxir::Weights::open("streamed.safetensors")["w"].shape() == tensor.shape());
+    {
+        const auto round = fxir::Tensor::from_dlpack(tensor.to_dlpack());
+        CHECK(fxir::Tensor::from_dlpack(round.to_dlpack_unversioned()).shares_storage(tensor));
+    }
     CHECK(thrown_by([&] { weights.write_to([](std::string_view) { throw Thrown{3}; }); }) == 3);
     const fxir::Weights opened = fxir::Weights::open("cpp.safetensors"), borrowed = fxir::Weights::borrow(file.data(), file.size());
     CHECK(opened["w"].size() == 24 && std::memcmp(opened["w"].data(), data, 24) == 0);

@@ -10,6 +10,7 @@
  *   ?word                 may be NULL
  *   ~word                 may be NULL if no more room is stated than none: not tried */
 #include "check.h"
+#include "dlpack_structs.h"
 #include <ctype.h>
 
 enum { MOST = 12 };
@@ -19,6 +20,7 @@ typedef struct fixture {
     fxir_node x, y, leaf, dead, call, py, px;
     fxir_tensor *tensor;
     fxir_weights *weights;
+    fxir_weights_writer *writer;
     fxir_args *args;
     fxir_matches *matches;
     fxir_pattern_set *set;
@@ -44,6 +46,8 @@ typedef struct fixture {
     fxir_normalize_options normalize_options;
     fxir_serialize_options serialize_options;
     fxir_text_options text_options;
+    DLManagedTensorVersioned dlpack;
+    DLManagedTensor dlpack_unversioned;
     const char *json, *file, *native;
     size_t json_length, file_length, native_length;
     uint64_t outputs[MOST][64];
@@ -160,6 +164,14 @@ static void set_up(fixture *f) {
     OK(fxir_weights_new(&f->weights, E));
     OK(fxir_weights_set(f->weights, "weight", f->tensor, E));
     OK(fxir_weights_set(f->weights, "sub.weight", f->tensor, E));
+    OK(fxir_weights_writer_new("writer.safetensors", &f->writer, E));
+    f->dlpack.version.major = 1;
+    f->dlpack.dl_tensor.data = (void *)numbers;
+    f->dlpack.dl_tensor.device.device_type = DL_CPU;
+    f->dlpack.dl_tensor.dtype.code = DL_FLOAT;
+    f->dlpack.dl_tensor.dtype.bits = 32;
+    f->dlpack.dl_tensor.dtype.lanes = 1;
+    f->dlpack_unversioned.dl_tensor = f->dlpack.dl_tensor;
     OK(fxir_node_args(f->module, f->y, &f->args, E));
     OK(fxir_match_pattern(f->module, f->pattern, NULL, &f->matches, E));
     OK(fxir_module_clone(f->module, &clone, &f->node_map, E));
@@ -185,6 +197,7 @@ static void tear_down(fixture *f) {
     fxir_module_free(f->removed);
     fxir_tensor_free(f->tensor);
     fxir_weights_free(f->weights);
+    fxir_weights_writer_free(f->writer);
     fxir_args_free(f->args);
     fxir_matches_free(f->matches);
     fxir_pattern_set_free(f->set);
@@ -196,13 +209,14 @@ static void tear_down(fixture *f) {
     fxir_error_free(f->problem);
 }
 
-static const char *const types[] = {"module", "tensor", "weights", "args", "matches", "set", "passes", "report", "node_map", "values", "buffer", "problem"};
+static const char *const types[] = {"module", "tensor", "weights", "writer", "args", "matches", "set", "passes", "report", "node_map", "values", "buffer", "problem"};
 enum { TYPES = sizeof types / sizeof *types };
 
 static void *handle_of(fixture *f, const char *word) {
     if (!strcmp(word, "module")) return f->module;
     if (!strcmp(word, "tensor")) return f->tensor;
     if (!strcmp(word, "weights")) return f->weights;
+    if (!strcmp(word, "writer")) return f->writer;
     if (!strcmp(word, "args")) return f->args;
     if (!strcmp(word, "matches")) return f->matches;
     if (!strcmp(word, "set")) return f->set;
@@ -229,6 +243,12 @@ static void free_as(const char *type, void *handle) {
     if (!strcmp(type, "module")) fxir_module_free(handle);
     else if (!strcmp(type, "tensor")) fxir_tensor_free(handle);
     else if (!strcmp(type, "weights")) fxir_weights_free(handle);
+    else if (!strcmp(type, "writer")) fxir_weights_writer_free(handle);
+    else if (!strcmp(type, "dlpack")) {
+        if (handle) ((DLManagedTensorVersioned *)handle)->deleter(handle);
+    } else if (!strcmp(type, "dlpack_unversioned")) {
+        if (handle) ((DLManagedTensor *)handle)->deleter(handle);
+    }
     else if (!strcmp(type, "args")) fxir_args_free(handle);
     else if (!strcmp(type, "matches")) fxir_matches_free(handle);
     else if (!strcmp(type, "set")) fxir_pattern_set_free(handle);
@@ -322,6 +342,8 @@ static void *default_of(fixture *f, word *word, size_t index) {
     if (!strcmp(text, "nodes")) return f->nodes;
     if (!strcmp(text, "inputs")) return f->inputs;
     if (!strcmp(text, "meta")) return &f->meta;
+    if (!strcmp(text, "dlpack")) return &f->dlpack;
+    if (!strcmp(text, "dlpack_unversioned")) return &f->dlpack_unversioned;
     if (!strcmp(text, "value")) return &f->value;
     if (!strcmp(text, "shape")) return (void *)shape;
     if (!strcmp(text, "strides")) return (void *)strides;
