@@ -10,4 +10,5 @@ mod fx_line;
 mod matching;
 mod naming;
 mod ordering;
+mod purity;
 mod rewriting;
