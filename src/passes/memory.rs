@@ -7,6 +7,7 @@
 //! all that lies outside, and what an operator yields is in the group of its arguments, unless the
 //! operator is known to make a new tensor.
 
+use super::dead_code::IsImpure;
 use super::purity::{Impurity, Purity, PurityOptions};
 use super::side_effects::{acts_on_the_world, only_checks, MAKES_NEW};
 use crate::ir::{Argument, Graph, ModuleId, ModuleTree, Node, NodeId, Op, Result, Value};
@@ -34,9 +35,13 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn of(tree: &ModuleTree, module: ModuleId) -> Result<Memory> {
+    /// `is_impure`, if there is one, decides alone which nodes do anything besides. It is asked about
+    /// all but placeholders and the output, in their order.
+    pub(super) fn of(tree: &ModuleTree, module: ModuleId, is_impure: Option<IsImpure<'_>>) -> Result<Memory> {
         let graph = tree.graph(module)?;
         let mut judge = Judge {
+            tree,
+            is_impure,
             module,
             graph,
             purity: Purity::new(tree, PurityOptions::default()),
@@ -90,19 +95,35 @@ impl Memory {
     }
 }
 
-struct Judge<'t> {
+struct Judge<'t, 'c> {
+    tree: &'t ModuleTree,
+    is_impure: Option<IsImpure<'c>>,
     module: ModuleId,
     graph: &'t Graph,
     purity: Purity<'t>,
     reads_members: bool,
 }
 
-impl Judge<'_> {
+impl Judge<'_, '_> {
     fn effect(&mut self, node: NodeId) -> Result<Effect> {
-        let (graph, found) = (self.graph, &self.graph[node]);
-        if matches!(found.op(), Op::Placeholder | Op::Output) {
+        let op = self.graph[node].op();
+        if matches!(op, Op::Placeholder | Op::Output) {
             return Ok(Effect::Own);
         }
+        let Some(is_impure) = &mut self.is_impure else { return self.known_effect(node) };
+        if !is_impure(self.tree, self.module, node)? {
+            return Ok(Effect::None);
+        }
+        Ok(match self.known_effect(node)? {
+            Effect::None if op == Op::GetAttr => Effect::Own,
+            // The caller knows better, and does not tell what it is.
+            Effect::None => Effect::Writes,
+            known => known,
+        })
+    }
+
+    fn known_effect(&mut self, node: NodeId) -> Result<Effect> {
+        let (graph, found) = (self.graph, &self.graph[node]);
         match self.purity.impurity(self.module, node)? {
             Impurity::None => return Ok(Effect::None),
             Impurity::Draws => return Ok(Effect::Own),
