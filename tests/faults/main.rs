@@ -12,3 +12,4 @@ mod naming;
 mod ordering;
 mod purity;
 mod rewriting;
+mod rules;
