@@ -1,7 +1,8 @@
 //! Faults of dead code (25 to 28), by the arguments of calls: what writes or draws stays, and nothing else.
 
-use super::fx_line::nodes;
+use super::fx_line::{alive, net_with, nodes, Is};
 use fxir::formats::python::read::read_code;
+use fxir::passes::cse::{eliminate_common_subexpressions, CseOptions};
 use fxir::passes::purity::{Purity, PurityOptions};
 
 /// A call as text: `f(x, 0.5, train=False)`. Positional arguments that are names are inputs.
@@ -116,5 +117,43 @@ fn functions_that_write_if_an_argument_says_so() {
     ] {
         assert!(call_is_impure(impure), "{impure}");
         assert!(!call_is_impure(pure), "{pure}");
+    }
+}
+
+/// Both passes that ask: dead code stays, and two calls stay two.
+#[test]
+fn what_writes_or_draws_is_neither_dead_nor_there_twice() {
+    let functional = "torch.nn.functional";
+    for (call, stays) in [
+        (format!("{functional}.batch_norm(x, m, v, training = True)"), true),
+        (format!("{functional}.batch_norm(x, m, v, training = False)"), false),
+        (format!("{functional}.instance_norm(x, m, v)"), true),
+        (format!("{functional}.instance_norm(x)"), false),
+        (format!("{functional}.embedding(x, m, max_norm = 1.0)"), true),
+        (format!("{functional}.embedding(x, m)"), false),
+        (format!("{functional}.dropout(x, 0.5, True)"), true),
+        (format!("{functional}.dropout(x, 0.5, False)"), false),
+        ("x.append(m)".into(), true),
+        ("x.argsort(0)".into(), false),
+        ("x.reverse()".into(), true),
+        ("x.flip(0)".into(), false),
+        ("self.norm(x)".into(), true),
+        ("self.table(x)".into(), true),
+        ("self.act(x)".into(), false),
+    ] {
+        let members = || {
+            [
+                ("norm", Is::Leaf("torch.nn.modules.batchnorm.BatchNorm2d", &["training"])),
+                ("table", Is::Leaf("torch.nn.modules.sparse.Embedding", &["max_norm"])),
+                ("act", Is::Leaf("torch.nn.modules.activation.GELU", &["training"])),
+            ]
+        };
+        let text = format!("x, m, v: a = {call}; return v");
+        let expected = if stays { text.as_str() } else { "x, m, v: return v" };
+        assert_eq!(alive(net_with(&members(), &text)), expected);
+        let mut tree = net_with(&members(), &format!("x, m, v: a = {call}; b = {call}; return torch.add(a, b)"));
+        let root = tree.root();
+        let merged = eliminate_common_subexpressions(&mut tree, root, CseOptions::default()).unwrap();
+        assert_eq!(merged.len(), usize::from(!stays), "{call}");
     }
 }
