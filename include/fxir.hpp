@@ -57,6 +57,13 @@ public:
         return *this;
     }
 
+    /* What save() wrote; the file is mapped. */
+    static Module load(const std::string &path) { return from(fxir_module_load, detail::text(path)); }
+    /* The same from memory that stays the caller's, until `release` is called. */
+    static Module load_borrowed(const void *data, std::size_t size, fxir_release release = nullptr,
+                                void *user_data = nullptr) {
+        return from(fxir_module_load_borrowed, data, size, release, user_data);
+    }
     /* Files of torch's serialize_module; without weights the tensors have metadata only. */
     static Module load_json(const std::string &json, const std::string &weights = std::string()) {
         return from(fxir_module_load_json, detail::text(json), weights.empty() ? nullptr : detail::text(weights));

@@ -75,9 +75,15 @@ pub mod normalize;
 
 pub mod json;
 
+pub mod native;
+
 pub mod weights;
 
+pub mod weights_writer;
+
 pub mod tensor;
+
+pub mod dlpack;
 
 pub mod print;
 

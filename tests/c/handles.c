@@ -45,8 +45,8 @@ typedef struct fixture {
     fxir_normalize_options normalize_options;
     fxir_serialize_options serialize_options;
     fxir_text_options text_options;
-    const char *json, *file;
-    size_t json_length, file_length;
+    const char *json, *file, *native;
+    size_t json_length, file_length, native_length;
     uint64_t outputs[MOST][64];
 } fixture;
 
@@ -54,8 +54,8 @@ static const int64_t shape[2] = {2, 2}, strides[2] = {2, 1};
 static const float numbers[4] = {1, 2, 3, 4};
 static int dummy;
 static const char code[] = "def forward(x):\n    return h(x)\n", pattern_code[] = "def forward(x):\n    return f(x)\n";
-static char *json, *file;
-static size_t json_length, file_length;
+static char *json, *file, *native;
+static size_t json_length, file_length, native_length;
 
 static int32_t keep(void *user_data, const fxir_module *module, fxir_node node, int32_t *verdict) {
     (void)user_data, (void)module, (void)node, (void)verdict;
@@ -173,6 +173,8 @@ static void set_up(fixture *f) {
     f->json_length = json_length;
     f->file = file;
     f->file_length = file_length;
+    f->native = native;
+    f->native_length = native_length;
     memset(f->outputs, 0xa5, sizeof f->outputs);
 }
 
@@ -329,6 +331,7 @@ static void *default_of(fixture *f, word *word, size_t index) {
     if (!strcmp(text, "data")) return &dummy;
     if (!strcmp(text, "json")) return (void *)f->json;
     if (!strcmp(text, "file")) return (void *)f->file;
+    if (!strcmp(text, "native")) return (void *)f->native;
     if (!strcmp(text, "release")) return (void *)(uintptr_t)release;
     if (!strcmp(text, "write")) return (void *)(uintptr_t)swallow;
     if (!strcmp(text, "filter")) return (void *)(uintptr_t)keep;
@@ -563,11 +566,14 @@ int main(void) {
     fxir_buffer_free(buffer);
     OK(fxir_module_save_json(f.module, "handles.json", "handles.safetensors", NULL, E));
     file = check_read_file("handles.safetensors", &file_length);
+    OK(fxir_module_save(f.module, "handles.fxir", E));
+    native = check_read_file("handles.fxir", &native_length);
     check_write_file("handles.py", code, strlen(code));
     CHECK(all_live(&f, ""));
     tear_down(&f);
     for (i = 0; i < ROWS; i++) test_row(&rows[i]);
     free(json);
     free(file);
+    free(native);
     return check_result();
 }
