@@ -2863,42 +2863,6 @@ fxir_status fxir_weights_writer_finish(struct fxir_weights_writer *writer,
 /// dead handle do nothing.
 void fxir_weights_writer_free(struct fxir_weights_writer *writer);
 
-/// Hands a tensor out as DLPack has it, flagged as read only: its bytes are shared, and live until the
-/// receiver calls `deleter` on `*managed`, on whatever thread. The tensor may be freed before.
-///
-/// Statuses: FXIR_INVALID_ARGUMENT (a tensor without bytes), FXIR_UNSUPPORTED (DLPack has no such
-/// element type, quantized ones for instance). torch: `Tensor.__dlpack__(max_version=(1, 1))`.
-fxir_status fxir_tensor_to_dlpack(const struct fxir_tensor *tensor,
-                                  struct DLManagedTensorVersioned **managed,
-                                  struct fxir_error **error);
-
-/// The same in DLPack's form without a version, which cannot say that the bytes are read only: whoever
-/// receives it must not write.
-///
-/// Statuses: those of `fxir_tensor_to_dlpack`. torch: `torch.utils.dlpack.to_dlpack`.
-fxir_status fxir_tensor_to_dlpack_unversioned(const struct fxir_tensor *tensor,
-                                              struct DLManagedTensor **managed,
-                                              struct fxir_error **error);
-
-/// Takes a tensor that another library hands out: no byte is copied, and they must not change any more.
-/// `deleter` is called on `managed` once, after the last tensor that uses the bytes is gone, with no lock
-/// held, on whatever thread that is. A call that fails leaves `managed` to the caller. The caller frees
-/// `*tensor`.
-///
-/// Statuses: FXIR_INVALID_ARGUMENT (sizes, strides or data that cannot be), FXIR_UNSUPPORTED (memory of
-/// a device, an element type that torch does not have, another major version), FXIR_LIMIT (more than 64
-/// dimensions). torch: `torch.from_dlpack`.
-fxir_status fxir_tensor_from_dlpack(struct DLManagedTensorVersioned *managed,
-                                    struct fxir_tensor **tensor,
-                                    struct fxir_error **error);
-
-/// The same from DLPack's form without a version.
-///
-/// Statuses: those of `fxir_tensor_from_dlpack`. torch: `torch.utils.dlpack.from_dlpack`.
-fxir_status fxir_tensor_from_dlpack_unversioned(struct DLManagedTensor *managed,
-                                                struct fxir_tensor **tensor,
-                                                struct fxir_error **error);
-
 /// A tensor whose bytes stay the caller's: `length` bytes at `data`, which hold elements of `dtype`
 /// (FXIR_DTYPE_*) with `rank` sizes at `shape` by the `strides`, counted in elements; NULL means
 /// row-major. The bytes must neither change nor go before `release` is called with `user_data`;
@@ -2983,6 +2947,42 @@ int32_t fxir_tensor_shares_storage(const struct fxir_tensor *a, const struct fxi
 
 /// Frees a handle of a tensor. The bytes go with their last user. NULL and a dead handle do nothing.
 void fxir_tensor_free(struct fxir_tensor *tensor);
+
+/// Hands a tensor out as DLPack has it, flagged as read only: its bytes are shared, and live until the
+/// receiver calls `deleter` on `*managed`, on whatever thread. The tensor may be freed before.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (a tensor without bytes), FXIR_UNSUPPORTED (DLPack has no such
+/// element type, quantized ones for instance). torch: `Tensor.__dlpack__(max_version=(1, 1))`.
+fxir_status fxir_tensor_to_dlpack(const struct fxir_tensor *tensor,
+                                  struct DLManagedTensorVersioned **managed,
+                                  struct fxir_error **error);
+
+/// The same in DLPack's form without a version, which cannot say that the bytes are read only: whoever
+/// receives it must not write.
+///
+/// Statuses: those of `fxir_tensor_to_dlpack`. torch: `torch.utils.dlpack.to_dlpack`.
+fxir_status fxir_tensor_to_dlpack_unversioned(const struct fxir_tensor *tensor,
+                                              struct DLManagedTensor **managed,
+                                              struct fxir_error **error);
+
+/// Takes a tensor that another library hands out: no byte is copied, and they must not change any more.
+/// `deleter` is called on `managed` once, after the last tensor that uses the bytes is gone, with no lock
+/// held, on whatever thread that is. A call that fails leaves `managed` to the caller. The caller frees
+/// `*tensor`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (sizes, strides or data that cannot be), FXIR_UNSUPPORTED (memory of
+/// a device, an element type that torch does not have, another major version), FXIR_LIMIT (more than 64
+/// dimensions). torch: `torch.from_dlpack`.
+fxir_status fxir_tensor_from_dlpack(struct DLManagedTensorVersioned *managed,
+                                    struct fxir_tensor **tensor,
+                                    struct fxir_error **error);
+
+/// The same from DLPack's form without a version.
+///
+/// Statuses: those of `fxir_tensor_from_dlpack`. torch: `torch.utils.dlpack.from_dlpack`.
+fxir_status fxir_tensor_from_dlpack_unversioned(struct DLManagedTensor *managed,
+                                                struct fxir_tensor **tensor,
+                                                struct fxir_error **error);
 
 /// The graph as a table, one line a node: opcode, name, target, args, kwargs. Functions that Python
 /// would print with an address are told by their qualified names. Each line ends with a newline. The

@@ -225,7 +225,8 @@ impl<'a> Call<'a> {
         let trains = self.schema.position("train").is_some() || self.schema.position("training").is_some();
         let is_native = self.schema.name.contains("native_dropout"); // draws even when it drops nothing
         let mut deciding = ["train", "training", "dropout", "dropout_p"].into_iter();
-        !deciding.any(|name| self.is_off(name)) && !(trains && !is_native && self.is_off("p"))
+        let drops_nothing = trains && !is_native && self.is_off("p");
+        !(drops_nothing || deciding.any(|name| self.is_off(name)))
     }
 }
 
