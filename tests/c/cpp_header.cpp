@@ -403,6 +403,31 @@ void json() {
     CHECK(status_of([&] { fxir::Module::read_json(""); }) == FXIR_PARSE);
 }
 
+void native() {
+    const std::string folder = FXIR_TESTS_DIR "/cases/serialize/linear_attr_multi_output/";
+    const fxir::Module module = fxir::Module::load_json(folder + "serialized.json", folder + "weights.safetensors");
+    module.save("cpp.fxir");
+    const fxir::Module again = fxir::Module::load("cpp.fxir");
+    CHECK(names_of(again) == names_of(module) && again.print().text() == module.print().text());
+    const fxir::Buffer bytes = module.save_to_buffer();
+    CHECK(again.save_to_buffer().text() == bytes.text());
+    std::string pieces;
+    again.save_to([&](std::string_view piece) { pieces += piece; });
+    CHECK(pieces == bytes.text());
+    CHECK(thrown_by([&] { module.save_to([](std::string_view) { throw Thrown{4}; }); }) == 4);
+    int released = 0;
+    {
+        const auto release = [](void *data, const void *) { ++*static_cast<int *>(data); };
+        const fxir::Module third = fxir::Module::load_borrowed(pieces.data(), pieces.size(), release, &released);
+        CHECK(third.save_to_buffer().text() == pieces && released == 0);
+        const char *weight = static_cast<const char *>(third.tensor("linear.weight").data());
+        CHECK(weight > pieces.data() && weight < pieces.data() + pieces.size());
+    }
+    CHECK(released == 1);
+    CHECK(status_of([&] { fxir::Module::load("no_such.fxir"); }) == FXIR_IO);
+    CHECK(status_of([&] { fxir::Module::load_borrowed("a", 1); }) == FXIR_PARSE);
+}
+
 void matching() {
     fxir::Module module;
     const fxir::Node x = module.placeholder("x"), f1 = module.call_function("f", {x}), f2 = module.call_function("f", {f1});
@@ -527,6 +552,7 @@ int main() {
     passes();
     tensors();
     json();
+    native();
     matching();
     tracing();
     return check_result();

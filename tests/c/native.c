@@ -62,7 +62,7 @@ static fxir_module *network(void) {
     OK(fxir_module_set_tensor(module, "layer.weight", FXIR_MEMBER_PARAMETER, tensor, E));
     OK(fxir_module_set_tensor(module, "tied", FXIR_MEMBER_BUFFER, tensor, E));
     fxir_tensor_free(tensor);
-    OK(fxir_module_add_submodule(module, "layer.act", "torch.nn.modules.activation.ReLU", FXIR_MODULE_LEAF, NULL, E));
+    OK(fxir_module_add_submodule(module, "layer.act", FXIR_MODULE_LEAF, "torch.nn.modules.activation.ReLU", NULL, E));
     args[0] = fxir_arg_float(1e300 * 1e300);
     OK(fxir_module_set_attribute(module, "layer.act.negative_slope", &args[0], E));
     OK(fxir_graph_get_attr(module, "layer.weight", &w, E));

@@ -2,7 +2,7 @@
 //! and written again equal, keys in the same order.
 
 use super::json::{assert_same, Json};
-use super::Report;
+use super::{native, Report};
 use fxir::formats::{json, weights};
 use std::path::{Path, PathBuf};
 
@@ -38,6 +38,7 @@ fn check(file: &Path, weights_file: &Path) -> Result<(), String> {
 
 fn round_trip(text: &[u8], weights: Option<&weights::Weights>) -> Result<(), String> {
     let tree = json::read(text, weights).map_err(|error| format!("reading: {error} at {:?}", error.place))?;
+    native::round_trip(&tree)?;
     for indent in [None, Some(1)] {
         let options = json::SerializeOptions { indent, ..Default::default() };
         let written = json::serialize(&tree, tree.root(), &options).map_err(|error| format!("writing: {error}"))?;

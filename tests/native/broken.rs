@@ -140,8 +140,8 @@ fn modules_that_are_none() {
     let over = |submodules: &str| format!(r#"{{"type":"N","kind":"holder","submodules":{{{submodules}}}}}"#);
     for (text, message) in [
         ("".into(), "the document has no module"),
-        (r#"{"kind":"leaf"}"#.into(), "module 0: the key `type` is missing"),
-        (r#"{"type":"N"}"#.into(), "module 0: the key `kind` is missing"),
+        (r#"{"kind":"leaf"}"#.into(), "missing field `type`"),
+        (r#"{"type":"N"}"#.into(), "missing field `kind`"),
         (r#"{"type":"N\u0000","kind":"leaf"}"#.into(), "a text holds a NUL"),
         (r#"{"type":"N","kind":"graph"}"#.into(), "module 0: its graph is missing"),
         (r#"{"type":"N","type":"N","kind":"leaf"}"#.into(), "duplicate field `type`"),
@@ -198,9 +198,9 @@ fn nodes_that_are_none() {
     let two = |more: &str| format!("{},{}", node("a", ""), node("b", more));
     let output = r#"{"op":"output","name":"o","target":"output"}"#;
     for (nodes, message) in [
-        (r#"{"name":"a","target":"f"}"#.into(), "node 0 `a`: the key `op` is missing"),
-        (r#"{"op":"output","target":"f"}"#.into(), "node 0 ``: the key `name` is missing"),
-        (r#"{"op":"output","name":"a"}"#.into(), "node 0 `a`: the key `target` is missing"),
+        (r#"{"name":"a","target":"f"}"#.into(), "missing field `op`"),
+        (r#"{"op":"output","target":"f"}"#.into(), "missing field `name`"),
+        (r#"{"op":"output","name":"a"}"#.into(), "missing field `target`"),
         (r#"{"op":"output","name":"a","target":""}"#.into(), "the target is empty"),
         (node("a", r#","name":"b""#), "duplicate field `name`"),
         (format!("{},{}", node("a", ""), node("a", "")), r#"node 1 `a`: the name "a" was given before"#),

@@ -62,6 +62,9 @@ fn apply(tree: &mut ModuleTree, (what, one, two): (u8, u16, u16)) {
     let root = tree.root();
     let graph = tree.graph_mut(root).unwrap();
     let nodes: Vec<NodeId> = graph.nodes().collect();
+    if nodes.is_empty() {
+        return;
+    }
     let [one, two] = [one, two].map(|pick| nodes[usize::from(pick) % nodes.len()]);
     let _ = match what {
         0 => graph.move_before(one, two),

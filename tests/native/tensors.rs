@@ -60,6 +60,7 @@ fn tensors_lie_as_they_lay() {
         ("expanded", strided(Dtype::Float64, &bytes(16), 8, &[5, 1], &[0, 1])),
         ("size one", strided(Dtype::Uint8, &bytes(4), 0, &[1, 4], &[i64::MAX, 1])),
         ("nothing", strided(Dtype::Uint8, &storage, 100, &[0, 4], &[7, 9])),
+        ("huge", strided(Dtype::Uint8, &storage, 0, &[0, i64::MAX, 9], &[1, 2, 3])),
         ("odd", strided(Dtype::Int64, &storage, 3, &[2], &[1])),
     ]);
     let again = loaded(&tree);

@@ -101,11 +101,9 @@ pub(super) fn assemble(document: Document<'_>, symbols: &Arc<Symbols>, file: &We
 /// The modules without what they hold. The first holds the others, each of which comes after the one
 /// that holds it.
 fn modules(records: &[ModuleRecord<'_>], symbols: &Arc<Symbols>) -> Result<(ModuleTree, Vec<ModuleId>)> {
-    let told: Vec<(&str, NewModule)> = records
-        .iter()
-        .enumerate()
-        .map(|(place, record)| type_and_kind(record).map_err(|error| about_module(place, error)))
-        .collect::<Result<_>>()?;
+    // Each has both, or it would not have been read.
+    let told: Vec<(&str, NewModule)> =
+        records.iter().filter_map(|record| Some((record.type_name.as_deref()?, record.kind?))).collect();
     let &(type_name, kind) = told.first().ok_or_else(|| parse("the document has no module".into()))?;
     let mut tree = ModuleTree::with_root(symbols.clone(), type_name, kind);
     let mut ids = vec![None; records.len()];
@@ -126,21 +124,6 @@ fn modules(records: &[ModuleRecord<'_>], symbols: &Arc<Symbols>) -> Result<(Modu
     }
     let ids: Option<Vec<ModuleId>> = ids.into_iter().collect();
     Ok((tree, ids.unwrap_or_default()))
-}
-
-fn type_and_kind<'r>(record: &'r ModuleRecord<'_>) -> Result<(&'r str, NewModule)> {
-    let missing = |key: &str| parse(format!("the key `{key}` is missing"));
-    let kind = match record.kind.as_deref() {
-        Some("graph") => NewModule::Graph,
-        Some("leaf") => NewModule::Leaf,
-        Some("holder") => NewModule::Holder,
-        Some(other) => {
-            let message = format!("this library knows no module of the kind {:?}", shown(other));
-            return Err(Error::new(ErrorKind::Unsupported, message));
-        }
-        None => return Err(missing("kind")),
-    };
-    Ok((record.type_name.as_deref().ok_or_else(|| missing("type"))?, kind))
 }
 
 /// A path of one part; what else no name may be, the tree refuses.

@@ -101,6 +101,11 @@ pub(super) trait Record<'de>: Default {
 
     /// Takes the value of a key that is known; false for another, whose value is left.
     fn take<M: MapAccess<'de>>(&mut self, context: &Context<'_>, key: &str, map: &mut M) -> Result<bool, M::Error>;
+
+    /// A key without which it is none. Asked at once, so that a file full of nothing is not kept.
+    fn missing(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// Reads a [`Part`].
@@ -151,7 +156,10 @@ impl<'de, T: Record<'de>> Visitor<'de> for RecordSeed<'_, '_, T> {
                 map.next_value::<IgnoredAny>()?;
             }
         }
-        Ok(record)
+        match record.missing() {
+            Some(key) => Err(de::Error::missing_field(key)),
+            None => Ok(record),
+        }
     }
 }
 

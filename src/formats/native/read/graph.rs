@@ -96,6 +96,11 @@ impl<'de> Record<'de> for NodeRecord<'de> {
         }
         Ok(true)
     }
+
+    fn missing(&self) -> Option<&'static str> {
+        let keys = [("op", self.op.is_none()), ("name", self.name.is_none()), ("target", self.target.is_none())];
+        keys.into_iter().find(|(_, is_missing)| *is_missing).map(|(key, _)| key)
+    }
 }
 
 impl<'de> Part<'de> for GraphRecord<'de> {
@@ -148,10 +153,10 @@ impl GraphRecord<'_> {
 
 impl NodeRecord<'_> {
     fn create(&self, graph: &mut Graph) -> Result<NodeId> {
-        let missing = |key: &str| Error::new(ErrorKind::Parse, format!("the key `{key}` is missing"));
-        let op = self.op.ok_or_else(|| missing("op"))?;
-        let target = self.target.ok_or_else(|| missing("target"))?;
-        graph.restore_node(op, target, self.name.as_deref().ok_or_else(|| missing("name"))?)
+        match (self.op, self.target, self.name.as_deref()) {
+            (Some(op), Some(target), Some(name)) => graph.restore_node(op, target, name),
+            _ => Err(Error::new(ErrorKind::Parse, "a key is missing")), // not after `missing`
+        }
     }
 
     fn fill(self, graph: &mut Graph, place: usize, nodes: &[NodeId], values: &[Arc<Value>]) -> Result<()> {

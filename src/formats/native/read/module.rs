@@ -7,13 +7,13 @@ use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
 
 use super::argument::Read;
 use super::context::{once, shown, Context, Named, Part, PartSeed, Plain, Record, RecordSeed, Text};
-use crate::ir::{Argument, ErrorKind, TensorKind};
+use crate::ir::{Argument, ErrorKind, NewModule, TensorKind};
 
 /// A module as the document tells it.
 #[derive(Default)]
 pub(super) struct ModuleRecord<'de> {
     pub(super) type_name: Option<Cow<'de, str>>,
-    pub(super) kind: Option<Cow<'de, str>>,
+    pub(super) kind: Option<NewModule>,
     pub(super) copy_of: Option<usize>,
     pub(super) submodules: Option<Named<'de, Plain<usize>>>,
     pub(super) attributes: Option<Named<'de, AttributeRecord>>,
@@ -31,13 +31,33 @@ impl<'de> Record<'de> for ModuleRecord<'de> {
     fn take<M: MapAccess<'de>>(&mut self, context: &Context<'_>, key: &str, map: &mut M) -> Result<bool, M::Error> {
         match key {
             "type" => once(&mut self.type_name, "type", map.next_value_seed(Text)?)?,
-            "kind" => once(&mut self.kind, "kind", map.next_value_seed(Text)?)?,
+            "kind" => once(&mut self.kind, "kind", kind(context, map)?)?,
             "copy_of" => once(&mut self.copy_of, "copy_of", map.next_value()?)?,
             "submodules" => once(&mut self.submodules, "submodules", map.next_value_seed(PartSeed::new(context))?)?,
             "attributes" => once(&mut self.attributes, "attributes", map.next_value_seed(PartSeed::new(context))?)?,
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    fn missing(&self) -> Option<&'static str> {
+        match (&self.type_name, self.kind) {
+            (None, _) => Some("type"),
+            (_, None) => Some("kind"),
+            _ => None,
+        }
+    }
+}
+
+fn kind<'de, M: MapAccess<'de>>(context: &Context<'_>, map: &mut M) -> Result<NewModule, M::Error> {
+    match &*map.next_value_seed(Text)? {
+        "graph" => Ok(NewModule::Graph),
+        "leaf" => Ok(NewModule::Leaf),
+        "holder" => Ok(NewModule::Holder),
+        other => {
+            let message = format!("this library knows no module of the kind {:?}", shown(other));
+            Err(context.fail(ErrorKind::Unsupported, message))
+        }
     }
 }
 

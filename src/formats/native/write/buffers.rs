@@ -18,10 +18,13 @@ pub(super) struct Buffers<'a> {
     places: Vec<Option<(usize, usize)>>,
 }
 
+/// Where in memory a tensor's bytes are, and its place in the tables.
+type Span = (Range<usize>, usize);
+
 impl<'a> Buffers<'a> {
     pub(super) fn new(tables: &'a Tables<'a>) -> Result<Buffers<'a>> {
         let held: Vec<&Held<'a>> = tables.tensors().collect();
-        let mut ranges: Vec<(Range<usize>, usize)> = Vec::with_capacity(held.len());
+        let mut ranges: Vec<Span> = Vec::with_capacity(held.len());
         for (place, Held { tensor, path, .. }) in held.iter().enumerate() {
             match (tensor.data(), tensor.strides()) {
                 (Some(data), _) if !data.is_empty() => {
@@ -38,7 +41,7 @@ impl<'a> Buffers<'a> {
         ranges.sort_unstable_by_key(|(range, place)| (range.start, range.end, *place));
 
         // Named in the order of the tensors, so that the file does not tell where in memory they were.
-        let mut groups: Vec<(usize, &[(Range<usize>, usize)])> = overlapping(&ranges)
+        let mut groups: Vec<(usize, &[Span])> = overlapping(&ranges)
             .map(|shared| (shared.iter().fold(usize::MAX, |least, at| least.min(at.1)), shared))
             .collect();
         groups.sort_unstable_by_key(|(least, _)| *least);
@@ -63,20 +66,21 @@ impl<'a> Buffers<'a> {
     }
 
     /// Where a tensor of the tables lies; none when it has metadata only.
-    pub(super) fn place(&self, place: usize, tensor: &Tensor) -> Result<Option<PlaceRecord<'_>>> {
-        let (Some(strides), Some(sizes)) = (tensor.strides(), tensor.sizes()) else { return Ok(None) };
-        let strides = (contiguous_strides(sizes)?.as_slice() != strides).then(|| strides.to_vec());
-        Ok(Some(match self.places.get(place).copied().flatten() {
+    pub(super) fn place(&self, place: usize, tensor: &Tensor) -> Option<PlaceRecord<'_>> {
+        let (strides, sizes) = (tensor.strides()?, tensor.sizes()?);
+        let is_row_major = contiguous_strides(sizes).is_ok_and(|own| own.as_slice() == strides);
+        let strides = (!is_row_major).then(|| strides.to_vec());
+        Some(match self.places.get(place).copied().flatten() {
             Some((entry, offset)) => {
                 PlaceRecord { buffer: Some(Cow::Borrowed(&self.entries[entry].0)), offset: offset as u64, strides }
             }
             None => PlaceRecord { buffer: None, offset: 0, strides },
-        }))
+        })
     }
 }
 
 /// Ranges by where they begin, parted where none reaches across.
-fn overlapping(ranges: &[(Range<usize>, usize)]) -> impl Iterator<Item = &[(Range<usize>, usize)]> {
+fn overlapping(ranges: &[Span]) -> impl Iterator<Item = &[Span]> {
     let mut end = 0;
     ranges.chunk_by(move |(before, _), (range, _)| {
         end = before.end.max(end);
@@ -86,7 +90,7 @@ fn overlapping(ranges: &[(Range<usize>, usize)]) -> impl Iterator<Item = &[(Rang
 
 /// The entry of tensors whose bytes overlap, sorted by where they are: one of them where it is all of
 /// it, else a vector.
-fn joined<'a>(shared: &[(Range<usize>, usize)], held: &[&'a Held<'a>]) -> Result<Cow<'a, Tensor>> {
+fn joined<'a>(shared: &[Span], held: &[&'a Held<'a>]) -> Result<Cow<'a, Tensor>> {
     let tensor = |place: usize| held[place].tensor;
     let (first, place) = &shared[0];
     let one = tensor(*place);
@@ -106,7 +110,7 @@ fn joined<'a>(shared: &[(Range<usize>, usize)], held: &[&'a Held<'a>]) -> Result
         false => (Dtype::Uint8, 1),
     };
     let meta = TensorMeta::new(dtype, [(length / size) as i64]);
-    let is_of_one = |(_, place): &(Range<usize>, usize)| match (tensor(*place).storage(), one.storage()) {
+    let is_of_one = |(_, place): &Span| match (tensor(*place).storage(), one.storage()) {
         (Some(a), Some(b)) => Arc::ptr_eq(a, b),
         _ => false,
     };

@@ -25,7 +25,7 @@ pub(super) fn write(tree: &ModuleTree, tables: &Tables<'_>, buffers: &Buffers<'_
     })?;
     let tensors = tables.tensors().enumerate();
     list(&mut out, "tensors", tensors, |out, (place, held)| {
-        append(out, &WrittenTensor { meta: held.tensor.meta(), place: buffers.place(place, held.tensor)?, tables })
+        append(out, &WrittenTensor { meta: held.tensor.meta(), place: buffers.place(place, held.tensor), tables })
     })?;
     list(&mut out, "values", tables.values(), |out, value| append(out, &value::Written(value, tables)))?;
     let graphs = modules.iter().enumerate().filter_map(|(place, module)| Some((place, module.graph()?)));
