@@ -100,7 +100,9 @@ fn fault_045_copies_of_graphs_keep_their_names() {
 fn fault_047_what_is_inlined_brings_its_members_under_free_names() {
     let leaf = |name: &'static str| Is::Leaf(name, &[]);
     type Members<'a> = Vec<(&'a str, Is<'a>)>;
-    let cases: [(Members<'_>, &str, &[&str], &str, &[(&str, &str)]); 4] = [
+    /// Members, graph, the calls to inline, what it is then, the members that it has.
+    type Case<'a> = (Members<'a>, &'a str, &'a [&'a str], &'a str, &'a [(&'a str, &'a str)]);
+    let cases: [Case<'_>; 4] = [
         // The submodule of the submodule has the name of another of the parent's.
         (
             vec![
