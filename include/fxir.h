@@ -914,6 +914,25 @@ typedef struct fxir_dead_code_options {
     void *is_impure_data;
 } fxir_dead_code_options;
 
+/// What has to stay though it is there twice. Make one with `fxir_cse_options_init`.
+typedef struct fxir_cse_options {
+    /// `sizeof(fxir_cse_options)`, set by `fxir_cse_options_init`.
+    size_t struct_size;
+    /// Targets whose nodes all stay, `banned_count` strings, none of them NULL; a name that begins with
+    /// `torch.ops.` stands for all below it, so that an operator stands for its overloads. NULL when
+    /// there are none. torch.fx: what `get_CSE_banned_ops` gives.
+    const char *const *banned;
+    /// How many.
+    size_t banned_count;
+    /// Decides alone which nodes do anything besides yielding a value, and so stay: its verdict is 1 for
+    /// an impure node. What such a node does is what the library knows of it; where the library knows
+    /// nothing, it may write into its arguments. Asked about all nodes but placeholders and the output,
+    /// in their order, each once. NULL: the library decides, as `fxir_node_is_impure` does.
+    fxir_node_filter is_impure;
+    /// Passed to `is_impure`.
+    void *is_impure_data;
+} fxir_cse_options;
+
 /// How many bytes a node takes. torch.fx: `size_bytes`.
 typedef struct fxir_node_size {
     /// The node.
@@ -2257,12 +2276,20 @@ void fxir_dead_code_options_init(struct fxir_dead_code_options *options);
 /// Whether a node has to stay even when nothing uses it: 1 or 0; 0 too when it is no live node. For
 /// callbacks that add to what the library knows.
 ///
-/// Impure are placeholders and the output; in-place operators and calls with `out=`; asserts, prints
-/// and what changes the state of the process; what draws random numbers; calls of a graph module
-/// that holds an impure node, of a leaf with a setting `_is_impure` or `inplace` that is True, of
-/// torch's own dropouts and the like unless their `training` is False, of torch's batch norms if their
-/// `training` is True, and of what is no such module. Operators are judged by their schemas: one that
-/// writes into an argument or returns nothing is impure; those of which none is known, by their names.
+/// Impure are placeholders and the output; in-place operators and calls with `out=`, by keyword or by
+/// position; asserts, prints and what changes the state of the process; what draws random numbers,
+/// unless its `train`, `training` or share of what it drops says that it does not; batch norms and
+/// instance norms that may write into the statistics that they get, and lookups with a `max_norm`;
+/// methods that change a list, a dict, a set, or a module that a node reads.
+/// `sort` may be a list's unless the graph tells that it is called on a tensor, by what is known of the
+/// receiver, what makes it, or the arguments; `add` is a tensor's unless it tells that it is a set's.
+///
+/// Calls of modules are impure when it is a graph module that holds an impure node; a leaf with a
+/// setting `_is_impure` or `inplace` that is True; one of a type that draws random numbers or counts what
+/// it sees while it is trained (dropouts, batch norms that track statistics, ...) unless its `training`
+/// is False; an embedding with a `max_norm`, an observer, a lazy module; a leaf above any of these; and
+/// what is no such module. Operators are judged by their schemas: one that writes into an argument or
+/// returns nothing is impure; those of which none is known, by their names.
 /// torch.fx: `Node.is_impure`.
 int32_t fxir_node_is_impure(const struct fxir_module *module,
                             fxir_node node);
@@ -2279,23 +2306,28 @@ fxir_status fxir_eliminate_dead_code(struct fxir_module *module,
                                      size_t *erased,
                                      struct fxir_error **error);
 
+/// Makes `*options` the defaults. Does nothing when it is NULL.
+void fxir_cse_options_init(struct fxir_cse_options *options);
+
 /// Erases each node that computes what a node before it has computed, which then stands for it in all
 /// its users. Two nodes compute the same when op, target, arguments and keywords, in their order, are
 /// the same: of literals the type counts and each bit (1, 1.0 and True are three), a list is no tuple.
 /// What the first is called and its metadata stay; two equal values that are returned become one
 /// that is returned twice.
 ///
-/// Impure nodes stay (see `fxir_node_is_impure`), random ones among them, and calls of torch's modules
-/// that change while they are trained unless their `training` is False. So do nodes that read what may be
-/// written between them, and whatever may be written later, with what may share its memory: inputs
+/// Impure nodes stay (see `fxir_node_is_impure`), random ones among them. So do nodes that read what may
+/// be written between them, and whatever may be written later, with what may share its memory: inputs
 /// and members may all share memory with each other.
 ///
-/// `erased`, which may be NULL, gets how many nodes there were; `merged`, which may be NULL, gets which
-/// node is gone and which stands for it. The caller frees it with `fxir_node_map_free`.
+/// `options` may be NULL for the defaults. `erased`, which may be NULL, gets how many nodes there were;
+/// `merged`, which may be NULL, gets which node is gone and which stands for it. The caller frees it with
+/// `fxir_node_map_free`.
 ///
-/// Statuses: FXIR_INVALID_ARGUMENT (the module has no graph). torch.fx: `CSEPass` of
+/// Statuses: FXIR_INVALID_ARGUMENT (the module has no graph, or a verdict that is neither 0 nor 1),
+/// FXIR_CALLBACK, FXIR_UNSUPPORTED (newer options). torch.fx: `CSEPass` of
 /// `torch.fx.passes.dialect.common.cse_pass`; `fx_graph_cse` of `torch._functorch`.
 fxir_status fxir_eliminate_common_subexpressions(struct fxir_module *module,
+                                                 const struct fxir_cse_options *options,
                                                  size_t *erased,
                                                  struct fxir_node_map **merged,
                                                  struct fxir_error **error);
@@ -2831,42 +2863,6 @@ fxir_status fxir_weights_writer_finish(struct fxir_weights_writer *writer,
 /// dead handle do nothing.
 void fxir_weights_writer_free(struct fxir_weights_writer *writer);
 
-/// Hands a tensor out as DLPack has it, flagged as read only: its bytes are shared, and live until the
-/// receiver calls `deleter` on `*managed`, on whatever thread. The tensor may be freed before.
-///
-/// Statuses: FXIR_INVALID_ARGUMENT (a tensor without bytes), FXIR_UNSUPPORTED (DLPack has no such
-/// element type, quantized ones for instance). torch: `Tensor.__dlpack__(max_version=(1, 1))`.
-fxir_status fxir_tensor_to_dlpack(const struct fxir_tensor *tensor,
-                                  struct DLManagedTensorVersioned **managed,
-                                  struct fxir_error **error);
-
-/// The same in DLPack's form without a version, which cannot say that the bytes are read only: whoever
-/// receives it must not write.
-///
-/// Statuses: those of `fxir_tensor_to_dlpack`. torch: `torch.utils.dlpack.to_dlpack`.
-fxir_status fxir_tensor_to_dlpack_unversioned(const struct fxir_tensor *tensor,
-                                              struct DLManagedTensor **managed,
-                                              struct fxir_error **error);
-
-/// Takes a tensor that another library hands out: no byte is copied, and they must not change any more.
-/// `deleter` is called on `managed` once, after the last tensor that uses the bytes is gone, with no lock
-/// held, on whatever thread that is. A call that fails leaves `managed` to the caller. The caller frees
-/// `*tensor`.
-///
-/// Statuses: FXIR_INVALID_ARGUMENT (sizes, strides or data that cannot be), FXIR_UNSUPPORTED (memory of
-/// a device, an element type that torch does not have, another major version), FXIR_LIMIT (more than 64
-/// dimensions). torch: `torch.from_dlpack`.
-fxir_status fxir_tensor_from_dlpack(struct DLManagedTensorVersioned *managed,
-                                    struct fxir_tensor **tensor,
-                                    struct fxir_error **error);
-
-/// The same from DLPack's form without a version.
-///
-/// Statuses: those of `fxir_tensor_from_dlpack`. torch: `torch.utils.dlpack.from_dlpack`.
-fxir_status fxir_tensor_from_dlpack_unversioned(struct DLManagedTensor *managed,
-                                                struct fxir_tensor **tensor,
-                                                struct fxir_error **error);
-
 /// A tensor whose bytes stay the caller's: `length` bytes at `data`, which hold elements of `dtype`
 /// (FXIR_DTYPE_*) with `rank` sizes at `shape` by the `strides`, counted in elements; NULL means
 /// row-major. The bytes must neither change nor go before `release` is called with `user_data`;
@@ -2951,6 +2947,42 @@ int32_t fxir_tensor_shares_storage(const struct fxir_tensor *a, const struct fxi
 
 /// Frees a handle of a tensor. The bytes go with their last user. NULL and a dead handle do nothing.
 void fxir_tensor_free(struct fxir_tensor *tensor);
+
+/// Hands a tensor out as DLPack has it, flagged as read only: its bytes are shared, and live until the
+/// receiver calls `deleter` on `*managed`, on whatever thread. The tensor may be freed before.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (a tensor without bytes), FXIR_UNSUPPORTED (DLPack has no such
+/// element type, quantized ones for instance). torch: `Tensor.__dlpack__(max_version=(1, 1))`.
+fxir_status fxir_tensor_to_dlpack(const struct fxir_tensor *tensor,
+                                  struct DLManagedTensorVersioned **managed,
+                                  struct fxir_error **error);
+
+/// The same in DLPack's form without a version, which cannot say that the bytes are read only: whoever
+/// receives it must not write.
+///
+/// Statuses: those of `fxir_tensor_to_dlpack`. torch: `torch.utils.dlpack.to_dlpack`.
+fxir_status fxir_tensor_to_dlpack_unversioned(const struct fxir_tensor *tensor,
+                                              struct DLManagedTensor **managed,
+                                              struct fxir_error **error);
+
+/// Takes a tensor that another library hands out: no byte is copied, and they must not change any more.
+/// `deleter` is called on `managed` once, after the last tensor that uses the bytes is gone, with no lock
+/// held, on whatever thread that is. A call that fails leaves `managed` to the caller. The caller frees
+/// `*tensor`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (sizes, strides or data that cannot be), FXIR_UNSUPPORTED (memory of
+/// a device, an element type that torch does not have, another major version), FXIR_LIMIT (more than 64
+/// dimensions). torch: `torch.from_dlpack`.
+fxir_status fxir_tensor_from_dlpack(struct DLManagedTensorVersioned *managed,
+                                    struct fxir_tensor **tensor,
+                                    struct fxir_error **error);
+
+/// The same from DLPack's form without a version.
+///
+/// Statuses: those of `fxir_tensor_from_dlpack`. torch: `torch.utils.dlpack.from_dlpack`.
+fxir_status fxir_tensor_from_dlpack_unversioned(struct DLManagedTensor *managed,
+                                                struct fxir_tensor **tensor,
+                                                struct fxir_error **error);
 
 /// The graph as a table, one line a node: opcode, name, target, args, kwargs. Functions that Python
 /// would print with an address are told by their qualified names. Each line ends with a newline. The

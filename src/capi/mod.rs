@@ -59,6 +59,8 @@ pub mod fuse;
 
 pub mod dead_code;
 
+pub mod cse;
+
 pub mod cleaning;
 
 pub mod node_size;
@@ -97,6 +99,7 @@ mod boundary;
 mod handle;
 mod input;
 mod module_handle;
+mod node_filter;
 mod release;
 mod tree_cell;
 

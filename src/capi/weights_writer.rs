@@ -32,7 +32,7 @@ enum State {
 }
 
 enum Sink {
-    File(StagedFile),
+    File(Box<StagedFile>),
     Callback(CallbackWriter),
 }
 
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn fxir_weights_writer_new(
     boundary::status(error, || {
         let out = Out::required(writer, "writer")?;
         let file = StagedFile::new(Path::new(input::text(path, "path")?))?;
-        out.set_handle(start(Sink::File(file)))
+        out.set_handle(start(Sink::File(Box::new(file))))
     })
 }
 

@@ -500,6 +500,7 @@ void matching() {
         CHECK(thrown_by([&] { module.replace_all_uses_with(module.first(), module.last(), throws); }) == 9);
         module.call_function("unused", {module.first()});
         CHECK(thrown_by([&] { module.eliminate_dead_code(throws); }) == 9);
+        CHECK(thrown_by([&] { module.eliminate_common_subexpressions(throws); }) == 9);
         module.eliminate_dead_code();
     });
     // Options are those of C.

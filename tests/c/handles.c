@@ -43,6 +43,7 @@ typedef struct fixture {
     fxir_pass_options pass_options;
     fxir_fuse_options fuse_options;
     fxir_dead_code_options dead_code_options;
+    fxir_cse_options cse_options;
     fxir_normalize_options normalize_options;
     fxir_serialize_options serialize_options;
     fxir_text_options text_options;
@@ -99,6 +100,7 @@ static void set_up(fixture *f) {
     fxir_copy_options_init(&f->copy_options);
     fxir_fuse_options_init(&f->fuse_options);
     fxir_dead_code_options_init(&f->dead_code_options);
+    fxir_cse_options_init(&f->cse_options);
     fxir_normalize_options_init(&f->normalize_options);
     fxir_serialize_options_init(&f->serialize_options);
     fxir_text_options_init(&f->text_options);
@@ -363,6 +365,7 @@ static void *default_of(fixture *f, word *word, size_t index) {
     if (!strcmp(text, "copy_options")) return &f->copy_options;
     if (!strcmp(text, "fuse_options")) return &f->fuse_options;
     if (!strcmp(text, "dead_code_options")) return &f->dead_code_options;
+    if (!strcmp(text, "cse_options")) return &f->cse_options;
     if (!strcmp(text, "normalize_options")) return &f->normalize_options;
     if (!strcmp(text, "serialize_options")) return &f->serialize_options;
     if (!strcmp(text, "text_options")) return &f->text_options;
