@@ -59,7 +59,7 @@ unsafe fn read_options(options: *const fxir_serialize_options) -> Outcome<Serial
         }
     };
     let allow_missing_meta = input::flag(given.allow_missing_meta, "options.allow_missing_meta")?;
-    Ok(SerializeOptions { indent, allow_missing_meta })
+    Ok(SerializeOptions { indent, allow_missing_meta, ..Default::default() })
 }
 
 /// Loads a network that torch's `serialize_module` (torch 1.12.1) or `fxir_module_save_json` wrote:

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::error::{Error, ErrorKind, Result};
 
@@ -68,6 +68,13 @@ impl LoweringAttrs {
         }
         if let Some(name) = attributes.iter().find(|name| !is_path(name.as_ref())) {
             return Err(wrong(name.as_ref()));
+        }
+        let mut seen = FxHashSet::default();
+        for name in attributes {
+            if !seen.insert(name.as_ref()) {
+                let message = format!("{:?} is in the list twice", name.as_ref());
+                return Err(Error::new(ErrorKind::InvalidArgument, message));
+            }
         }
         let attributes = attributes.iter().map(|name| name.as_ref().into()).collect();
         Arc::make_mut(&mut self.registered).insert(type_name.into(), attributes);
