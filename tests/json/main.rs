@@ -8,9 +8,19 @@ mod speed;
 mod weights_file;
 mod write;
 
-use fxir::formats::json::{self, SerializeOptions};
+use fxir::formats::json::{self, Schema, SerializeOptions};
 use fxir::ir::{ErrorKind, ModuleTree};
 use std::path::PathBuf;
+
+/// Every form.
+const SCHEMAS: [fn() -> Schema; 6] = [
+    Schema::torch_1_8,
+    Schema::output_args,
+    Schema::is_quantized,
+    Schema::torch_1_9,
+    Schema::torch_1_10,
+    Schema::torch_1_12,
+];
 
 /// The path of a file among the recorded cases.
 fn case(path: &str) -> PathBuf {

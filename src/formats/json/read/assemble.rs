@@ -53,6 +53,9 @@ impl<'r, 'a> Assembly<'r, 'a> {
         self.add_settings(&place)?;
         self.settle_gets(&mut place)?;
         self.context.at_no_item();
+        let calls = place.reader.calls.iter().filter(|(_, call)| call.parameters.is_none());
+        let called: Vec<&str> = calls.map(|(target, _)| *target).collect();
+        order.settle_below(self.tree, place.module, &called)?;
         order.arrange(self.tree, place.module)?;
         self.give_graph(place)
     }

@@ -14,6 +14,10 @@ use crate::ir::{Argument, Dim, Dtype, Symbols, TensorMeta, Value};
 /// Entries of lowering information, by key.
 pub(super) type Lowering<'a> = Vec<(&'a str, Argument)>;
 
+/// Those of a tensor that a node yields.
+const KEYS: [&str; 8] =
+    ["shape", "dtype", "requires_grad", "stride", "is_quantized", "qscheme", "q_scale", "q_zero_point"];
+
 /// The keys as they came; strings as spelled.
 #[derive(Default)]
 pub(super) struct Fields<'a> {
@@ -69,10 +73,7 @@ impl<'a> Fields<'a> {
         context: &Context<'a>,
         map: &mut M,
     ) -> Result<bool, M::Error> {
-        if !matches!(
-            key,
-            "shape" | "dtype" | "requires_grad" | "stride" | "is_quantized" | "qscheme" | "q_scale" | "q_zero_point"
-        ) {
+        if !KEYS.contains(&key) {
             return Ok(false);
         }
         let field = map.next_value_seed(FieldSeed::new(context))?;
@@ -140,6 +141,9 @@ impl<'a> Fields<'a> {
     }
 
     fn set(&mut self, key: &str, field: Field<'a>) -> Told {
+        if !KEYS.contains(&key) {
+            return Told::Nothing;
+        }
         if let Field::List(items) = field {
             if self.each.len() < items.len() {
                 self.each.resize_with(items.len(), Fields::default);
@@ -147,7 +151,7 @@ impl<'a> Fields<'a> {
             for (fields, item) in self.each.iter_mut().zip(items) {
                 let told = match item {
                     Field::Null => continue,
-                    Field::List(_) => Told::Wrong("a list of lists"),
+                    Field::List(_) => Told::Wrong("a list of strings, or what else the key tells"),
                     item => fields.set(key, item),
                 };
                 if !matches!(told, Told::Taken) {

@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::fields::Channel;
 use super::module::ModuleReader;
 use crate::ir::tree::MAX_MODULE_DEPTH;
-use crate::ir::{Dtype, ModuleId, ModuleTree, Result, TensorKind, TensorMeta};
+use crate::ir::{Attribute, Dtype, ModuleId, ModuleKind, ModuleTree, Result, TensorKind, TensorMeta};
 
 /// What the order of one module's `weights` says.
 #[derive(Default)]
@@ -66,6 +66,42 @@ impl<'a> WeightOrder<'a> {
         self.kinds.get(path).copied()
     }
 
+    /// What lies in graph modules that are called is among these weights too, if it is a parameter
+    /// or a buffer: what is not here is neither.
+    pub(super) fn settle_below(&self, tree: &mut ModuleTree, top: ModuleId, targets: &[&str]) -> Result<()> {
+        if self.kinds.is_empty() {
+            return Ok(());
+        }
+        let symbols = tree.symbols().clone();
+        let mut plain = Vec::new();
+        for target in targets {
+            let module = tree.submodule(top, target)?;
+            for below in tree.modules_below(module) {
+                let found = tree.get(below)?;
+                let is_leaf = matches!(found.kind(), ModuleKind::Leaf);
+                let path = tree.path(below, top)?;
+                for (&name, attribute) in found.attributes() {
+                    let Attribute::Tensor(TensorKind::Parameter | TensorKind::Buffer, tensor) = attribute else {
+                        continue;
+                    };
+                    let name_text = symbols.text(name);
+                    if self.kinds.contains_key(format!("{path}.{name_text}").as_str()) {
+                        continue;
+                    }
+                    let kind = match is_leaf && is_known_buffer(name_text) {
+                        true => TensorKind::Buffer,
+                        false => TensorKind::Constant,
+                    };
+                    plain.push((below, name, Attribute::Tensor(kind, tensor.clone())));
+                }
+            }
+        }
+        for (module, name, attribute) in plain {
+            tree.get_mut(module)?.attributes.insert(name, attribute);
+        }
+        Ok(())
+    }
+
     /// Puts the modules below `top` into their order. Those without weights keep their places.
     pub(super) fn arrange(&self, tree: &mut ModuleTree, top: ModuleId) -> Result<()> {
         for (&path, children) in &self.children {
@@ -117,13 +153,16 @@ impl<'a> Name<'a> {
 
     /// Whether torch would not let it be one, or its name is that of a known buffer.
     fn cannot_be_parameter(&self) -> bool {
-        let is_known =
-            || matches!(self.path.rsplit('.').next(), Some("running_mean" | "running_var" | "num_batches_tracked"));
+        let is_known = || self.path.rsplit('.').next().is_some_and(is_known_buffer);
         match self.requires_grad {
             Some(true) => false,
             _ => !(self.dtype.is_floating_point() || self.dtype.is_complex()) || is_known(),
         }
     }
+}
+
+fn is_known_buffer(name: &str) -> bool {
+    matches!(name, "running_mean" | "running_var" | "num_batches_tracked")
 }
 
 /// The weights that are members of the module or of those below it, in the file's order.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::check::{argument_fault, meta_fault, node_info, output_value, quantization_fault, value_info};
+use super::check::{argument_fault, meta_fault, node_info, output_value, quantization_fault, tensor_fault, value_info};
 use super::leaf::{self, Leaf};
 use super::quantized::{numbers, scales_as_stored, zero_points_as_stored};
 use super::weight::{channel_names, Entry};
@@ -244,8 +244,8 @@ impl<'t> Planner<'t, '_> {
         if let Some(what) = quantization_fault(&meta) {
             return Err(wrong(what));
         }
-        if schema.stride && meta.stride.is_none() {
-            return Err(wrong("neither its strides nor all its sizes are known".into()));
+        if let Some(what) = tensor_fault(&meta, schema) {
+            return Err(wrong(what));
         }
         let written = match fused {
             Some(_) => Arc::new(tensor.with_meta(meta.clone()).map_err(about)?),
