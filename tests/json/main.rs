@@ -1,6 +1,8 @@
 //! The JSON of `serialize_module`: reading, writing, and what is refused.
 
 mod broken;
+mod encoding;
+mod forms;
 mod numbers;
 mod random;
 mod read;
