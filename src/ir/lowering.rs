@@ -1,10 +1,16 @@
 //! Which attributes of a leaf module a backend needs: torch's table of `extract_attrs_for_lowering`.
 
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::argument::Argument;
 use super::error::{Error, ErrorKind, Result};
+use super::module::{Attribute, TensorKind};
+use super::symbol::Symbol;
+use super::tensor::Tensor;
+use super::tree::{ModuleId, ModuleTree};
 
 /// Lists of attributes by type of leaf module. A clone shares them.
 #[derive(Debug, Clone)]
@@ -20,6 +26,19 @@ pub enum AttrNames<'a> {
     BuiltIn(&'static [&'static str]),
     /// Registered by the caller.
     Registered(&'a [Box<str>]),
+}
+
+/// What a leaf module has under a name of its type's list.
+#[derive(Debug, Clone, Copy)]
+pub enum LeafMember<'t> {
+    /// A tensor.
+    Tensor(TensorKind, &'t Arc<Tensor>),
+    /// A setting.
+    Value(&'t Argument),
+    /// A tensor that it was made without, which Python has as None.
+    NoTensor,
+    /// A setting that nobody told.
+    Missing,
 }
 
 /// Stands in a list for every tensor that the module holds itself and the list does not name.
@@ -81,6 +100,39 @@ impl LoweringAttrs {
         Ok(())
     }
 
+    /// What a leaf module has under the names of its type's list, in that order; None if its type has
+    /// no list.
+    pub fn members<'t>(
+        &self,
+        tree: &'t ModuleTree,
+        leaf: ModuleId,
+    ) -> Result<Option<Vec<(Cow<'t, str>, LeafMember<'t>)>>> {
+        let symbols = tree.symbols();
+        let found = tree.get(leaf)?;
+        let Some(names) = self.of_type(symbols.text(found.type_name())) else { return Ok(None) };
+        let mut members = Vec::new();
+        for name in names.iter() {
+            if name == ALL_TENSORS {
+                let is_named = |found: Symbol| names.iter().any(|name| name == symbols.text(found));
+                members.extend(found.attributes().iter().filter_map(|(&name, attribute)| match attribute {
+                    Attribute::Tensor(kind, tensor) if !is_named(name) => {
+                        Some((symbols.text(name).into(), LeafMember::Tensor(*kind, tensor)))
+                    }
+                    _ => None,
+                }));
+                continue;
+            }
+            let member = match tree.attribute(leaf, name) {
+                Ok(Attribute::Tensor(kind, tensor)) => LeafMember::Tensor(*kind, tensor),
+                Ok(Attribute::Value(value)) => LeafMember::Value(value),
+                Err(_) if is_optional_tensor(name) => LeafMember::NoTensor,
+                Err(_) => LeafMember::Missing,
+            };
+            members.push((name.to_owned().into(), member));
+        }
+        Ok(Some(members))
+    }
+
     /// The list of a type, which may be spelled by its short path (`torch.nn.Conv2d`) or by where
     /// newer releases have it (`torch.ao.nn.quantized.modules.linear.Linear`). None if it has none.
     pub fn of_type(&self, type_name: &str) -> Option<AttrNames<'_>> {
@@ -119,7 +171,7 @@ impl<'a> AttrNames<'a> {
 }
 
 /// Whether a module that has no attribute of that name has None there: a tensor that it was made without.
-pub fn is_optional_tensor(name: &str) -> bool {
+fn is_optional_tensor(name: &str) -> bool {
     matches!(name.rsplit('.').next(), Some("weight" | "bias" | "running_mean" | "running_var" | "num_batches_tracked"))
 }
 

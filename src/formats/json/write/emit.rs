@@ -6,12 +6,13 @@ use serde::{Serialize, Serializer};
 use super::argument::{Arg, Reference};
 use super::check::{meta_entry, output_value, value_info};
 use super::info::{serialize_info, serialize_value_info};
-use super::leaf::{self, Leaf};
+use super::leaf::Leaf;
 use super::plan::{ModulePlan, Plan};
 use super::weight::Weight;
 use super::SerializeOptions;
 use crate::formats::json::{OutputInfo, Schema};
 use crate::formats::python::repr::str_text;
+use crate::ir::lowering::LeafMember;
 use crate::ir::{Argument, ModuleId, ModuleTree, NodeId, Op};
 
 /// Everything.
@@ -151,9 +152,9 @@ impl Serialize for Parameters<'_, '_> {
         let members = found.members(&self.options.lowering).map_err(S::Error::custom)?;
         for (path, member) in members {
             let text = match member {
-                leaf::Member::Value(value) => str_text(value, symbols),
-                leaf::Member::Missing => Some("None".to_owned()),
-                leaf::Member::Tensor(..) => None,
+                LeafMember::Value(value) => str_text(value, symbols),
+                LeafMember::NoTensor => Some("None".to_owned()),
+                LeafMember::Tensor(..) | LeafMember::Missing => None,
             };
             if let Some(text) = text {
                 map.serialize_entry(&*path, &text)?;

@@ -1,12 +1,11 @@
 //! What is told of a module that is one operation.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::ir::lowering::{is_optional_tensor, LoweringAttrs, ALL_TENSORS};
-use crate::ir::{Argument, Attribute, ModuleId, ModuleTree, Result, Symbol, Tensor, TensorKind};
+use crate::ir::lowering::{LeafMember, LoweringAttrs};
+use crate::ir::{Attribute, ModuleId, ModuleTree, Result};
 
 /// A leaf module.
 pub(super) struct Leaf<'t, 'c> {
@@ -16,45 +15,16 @@ pub(super) struct Leaf<'t, 'c> {
     pub(super) called: &'c FxHashSet<ModuleId>,
 }
 
-/// What lies in a leaf module under a name.
-pub(super) enum Member<'t> {
-    Tensor(TensorKind, &'t Arc<Tensor>),
-    Value(&'t Argument),
-    /// A tensor that it was made without.
-    Missing,
-}
-
 impl<'t> Leaf<'t, '_> {
     /// Its type's list, if it has one, in the order of that; else all that lies in it.
-    pub(super) fn members(&self, lowering: &LoweringAttrs) -> Result<Vec<(Cow<'t, str>, Member<'t>)>> {
-        let symbols = self.tree.symbols();
-        let leaf = self.tree.get(self.module)?;
-        let Some(names) = lowering.of_type(symbols.text(leaf.type_name())) else { return self.all() };
-        let mut members = Vec::new();
-        for name in names.iter() {
-            if name == ALL_TENSORS {
-                let is_named = |found: &Symbol| names.iter().any(|name| name == symbols.text(*found));
-                let own = leaf.attributes().iter().filter(|(found, _)| !is_named(found));
-                members.extend(own.filter_map(|(&found, attribute)| match attribute {
-                    Attribute::Tensor(kind, tensor) => {
-                        Some((symbols.text(found).into(), Member::Tensor(*kind, tensor)))
-                    }
-                    Attribute::Value(_) => None,
-                }));
-                continue;
-            }
-            let member = match self.tree.attribute(self.module, name) {
-                Ok(Attribute::Tensor(kind, tensor)) => Member::Tensor(*kind, tensor),
-                Ok(Attribute::Value(value)) => Member::Value(value),
-                Err(_) if is_optional_tensor(name) => Member::Missing,
-                Err(_) => continue,
-            };
-            members.push((name.to_owned().into(), member));
+    pub(super) fn members(&self, lowering: &LoweringAttrs) -> Result<Vec<(Cow<'t, str>, LeafMember<'t>)>> {
+        match lowering.members(self.tree, self.module)? {
+            Some(members) => Ok(members),
+            None => self.all(),
         }
-        Ok(members)
     }
 
-    fn all(&self) -> Result<Vec<(Cow<'t, str>, Member<'t>)>> {
+    fn all(&self) -> Result<Vec<(Cow<'t, str>, LeafMember<'t>)>> {
         let symbols = self.tree.symbols();
         let mut members = Vec::new();
         let mut waiting = vec![(self.module, String::new())];
@@ -66,8 +36,8 @@ impl<'t> Leaf<'t, '_> {
                     false => Cow::Owned(format!("{path}{}", symbols.text(name))),
                 };
                 match attribute {
-                    Attribute::Tensor(kind, tensor) => (name, Member::Tensor(*kind, tensor)),
-                    Attribute::Value(value) => (name, Member::Value(value)),
+                    Attribute::Tensor(kind, tensor) => (name, LeafMember::Tensor(*kind, tensor)),
+                    Attribute::Value(value) => (name, LeafMember::Value(value)),
                 }
             }));
             let below = found.submodules().iter().rev().filter(|(_, id)| !self.called.contains(id));

@@ -6,11 +6,12 @@ use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::check::{argument_fault, meta_fault, node_info, output_value, quantization_fault, tensor_fault, value_info};
-use super::leaf::{self, Leaf};
+use super::leaf::Leaf;
 use super::quantized::{numbers, scales_as_stored, zero_points_as_stored};
 use super::weight::{channel_names, Entry};
 use super::{first, SerializeOptions, WeightMap};
 use crate::formats::json::{OutputInfo, WeightQuantization, PARENT};
+use crate::ir::lowering::LeafMember;
 use crate::ir::tensor::Quantization;
 use crate::ir::{Argument, Attribute, Dtype, Error, ErrorKind, Graph, Member, ModuleId, ModuleKind, ModuleTree};
 use crate::ir::{NodeId, Op, Result, Symbol, Tensor, TensorKind};
@@ -178,7 +179,7 @@ impl<'t> Planner<'t, '_> {
         let members =
             Leaf { tree: self.tree, module: leaf, called: &plan.called_modules }.members(&options.lowering)?;
         for (name, member) in members {
-            if let leaf::Member::Tensor(kind, tensor) = member {
+            if let LeafMember::Tensor(kind, tensor) = member {
                 self.add_weight(plan, format!("{path}.{name}"), kind, tensor, (owner.0, Some(owner.1)))?;
             }
         }
@@ -350,7 +351,7 @@ impl<'t> Planner<'t, '_> {
                 let leaf = Leaf { tree: self.tree, module, called: &plan.called_modules };
                 let members = leaf.members(&self.options.lowering)?;
                 let has_name =
-                    members.iter().any(|(name, member)| name == "name" && !matches!(member, leaf::Member::Tensor(..)));
+                    members.iter().any(|(name, member)| name == "name" && !matches!(member, LeafMember::Tensor(..)));
                 match has_name {
                     true => Err(unsupported(
                         "its module has a setting `name`, where the format has the module's type".into(),
