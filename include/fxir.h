@@ -416,6 +416,15 @@ struct DLManagedTensorVersioned;
 /// whole bytes.
 #define FXIR_SIZE_IN_DTYPE_OF_OUTPUT 1
 
+/// The six types of torch.nn that torch 1.12 knows, each with what that takes of it.
+#define FXIR_LOWERING_TORCH_1_12 0
+
+/// The leaf modules of torch.nn and its quantized ones, tensors and settings.
+#define FXIR_LOWERING_TORCH_NN 1
+
+/// No type: of every module everything is told.
+#define FXIR_LOWERING_NOTHING 2
+
 /// A dump before a pass.
 #define FXIR_PASS_BEFORE 0
 
@@ -438,6 +447,58 @@ struct DLManagedTensorVersioned;
 
 /// Arguments that are what the parameter gets anyhow are left out.
 #define FXIR_DEFAULTS_LEAVE_OUT 2
+
+/// The form that torch 1.12 gave.
+#define FXIR_SCHEMA_TORCH_1_12 0
+
+/// That of torch 1.10 and 1.11: all parameters and buffers are among the weights, and come first.
+#define FXIR_SCHEMA_TORCH_1_10 1
+
+/// That of torch 1.9: no requires_grad and no users, and of torch's values only dtypes are strings.
+#define FXIR_SCHEMA_TORCH_1_9 2
+
+/// A form before 1.9: as 1.9, but without strides.
+#define FXIR_SCHEMA_IS_QUANTIZED 3
+
+/// A form behind 1.8: as 1.8, but what is returned is told in the arguments of the output.
+#define FXIR_SCHEMA_OUTPUT_ARGS 4
+
+/// That of torch 1.8: parameters come first, nodes tell shape and dtype alone, the output node too,
+/// several outputs are one argument, and scales stand in the file as numbers.
+#define FXIR_SCHEMA_TORCH_1_8 5
+
+/// Whether something is told or done is the schema's to say.
+#define FXIR_AS_SCHEMA 0
+
+/// It is, whatever the schema says.
+#define FXIR_YES 1
+
+/// It is not, whatever the schema says.
+#define FXIR_NO 2
+
+/// `weights` begin with nothing: they come as nodes need them.
+#define FXIR_WEIGHTS_FIRST_NOTHING 1
+
+/// `weights` begin with all parameters.
+#define FXIR_WEIGHTS_FIRST_PARAMETERS 2
+
+/// `weights` begin with all parameters, then all buffers.
+#define FXIR_WEIGHTS_FIRST_PARAMETERS_AND_BUFFERS 3
+
+/// `weights` begin with all buffers, then all parameters.
+#define FXIR_WEIGHTS_FIRST_BUFFERS_AND_PARAMETERS 4
+
+/// The output node tells what the graph returns.
+#define FXIR_OUTPUT_INFO_NODE 1
+
+/// The nodes in the arguments of the output tell it.
+#define FXIR_OUTPUT_INFO_ARGS 2
+
+/// Weights have an object `quantized_type`, with scales per channel as numbers.
+#define FXIR_WEIGHT_QUANTIZATION_TYPE 1
+
+/// Weights tell it among their keys; scales per channel are weights themselves.
+#define FXIR_WEIGHT_QUANTIZATION_WEIGHTS 2
 
 /// The code: torch.fx's `GraphModule.code`. Reads back.
 #define FXIR_TEXT_CODE 0
@@ -467,6 +528,10 @@ typedef struct fxir_buffer fxir_buffer;
 /// Why a call failed. A call that fails stores one into `*error` when `error` is not NULL; whoever
 /// gets it frees it with `fxir_error_free`. It does not change, and any thread may read it.
 typedef struct fxir_error fxir_error;
+
+/// Lists of attributes by type of leaf module. Freed with `fxir_lowering_attrs_free`. Any thread may
+/// use one while another adds to it.
+typedef struct fxir_lowering_attrs fxir_lowering_attrs;
 
 /// The matches of one pattern in one graph, as they were when they were found: for each node of the
 /// pattern the node of the graph that it met, with its name and op, or the argument that a
@@ -1032,16 +1097,52 @@ typedef struct fxir_normalized {
     size_t misfits;
 } fxir_normalized;
 
-/// How a module is serialized. Make one with `fxir_serialize_options_init`.
+/// How a module is serialized. Make one with `fxir_serialize_options_init`. A field of which it is
+/// said that it overrides the schema has FXIR_AS_SCHEMA to leave it as it is; without a word on
+/// values, it has FXIR_YES or FXIR_NO.
 typedef struct fxir_serialize_options {
     /// `sizeof(fxir_serialize_options)`, set by `fxir_serialize_options_init`.
     size_t struct_size;
     /// Spaces a level, one line an entry, as Python's `json.dumps(indent=...)`; 0: one line, no
     /// spaces. At most 64.
     int32_t indent;
-    /// 1: nodes of which it is not known that they yield one tensor are written without metadata;
-    /// 0: such a node is an error, as in torch.
+    /// 1: nodes of which it is not known what they yield are written without metadata; 0: such a node
+    /// is an error, as in torch.
     int32_t allow_missing_meta;
+    /// The form that is written: one of FXIR_SCHEMA_*.
+    int32_t schema;
+    /// Overrides the schema: one of FXIR_WEIGHTS_FIRST_*.
+    int32_t weights_first;
+    /// Overrides the schema: one of FXIR_WEIGHT_QUANTIZATION_*.
+    int32_t weight_quantization;
+    /// Overrides the schema: whether a constant of the module above is among the weights of the module
+    /// that reads it.
+    int32_t parent_weights;
+    /// Overrides the schema: whether `requires_grad` is told.
+    int32_t requires_grad;
+    /// Overrides the schema: whether `stride` is told.
+    int32_t stride;
+    /// Overrides the schema: whether nodes tell `is_quantized` and how.
+    int32_t is_quantized;
+    /// Overrides the schema: whether nodes tell their `users`.
+    int32_t users;
+    /// Overrides the schema: one of FXIR_OUTPUT_INFO_*.
+    int32_t output_info;
+    /// Overrides the schema: whether several outputs are the arguments of the output, not one list in
+    /// them.
+    int32_t unpack_output;
+    /// Overrides the schema: whether dtypes are strings.
+    int32_t dtype_strings;
+    /// Overrides the schema: whether memory formats are strings.
+    int32_t memory_format_strings;
+    /// Overrides the schema: whether quantization schemes are strings.
+    int32_t qscheme_strings;
+    /// Overrides the schema: whether layouts are strings.
+    int32_t layout_strings;
+    /// 1: a leaf module of a type without a list is an error, as in torch; 0: everything in it is told.
+    int32_t strict_lowering;
+    /// What is told of leaf modules; NULL: as FXIR_LOWERING_TORCH_1_12. Read during the call only.
+    const struct fxir_lowering_attrs *lowering;
 } fxir_serialize_options;
 
 /// Takes the next `length` bytes of an output; they live until it returns. Returns 0, or a code of
@@ -2435,19 +2536,50 @@ fxir_status fxir_replace_target_nodes_with(struct fxir_module *module,
                                            size_t *replaced,
                                            struct fxir_error **error);
 
+/// Makes a set of lists: `known` is one of FXIR_LOWERING_*. The caller frees `*attrs`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT. torch.fx: `extract_attrs_for_lowering`, whose table it is.
+fxir_status fxir_lowering_attrs_new(int32_t known,
+                                    struct fxir_lowering_attrs **attrs,
+                                    struct fxir_error **error);
+
+/// Gives a type of leaf module, `torch.nn.modules.linear.Linear`, its list: `count` names at `names`,
+/// which may be NULL when `count` is 0. It takes the place of the one that the type had. A name may be
+/// a dotted path to what lies in a module inside the leaf; `*` stands for all its own tensors that are
+/// not named. Everything is copied.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (a name that is empty, or comes twice), FXIR_INVALID_UTF8.
+fxir_status fxir_lowering_attrs_register(struct fxir_lowering_attrs *attrs,
+                                         const char *type_name,
+                                         const char *const *names,
+                                         size_t count,
+                                         struct fxir_error **error);
+
+/// Frees a set. NULL and a dead handle do nothing.
+void fxir_lowering_attrs_free(struct fxir_lowering_attrs *attrs);
+
 /// Tells each node that calls a leaf, here and in the graph modules that are called, what the leaf
 /// is: its meta gets a dict `attrs_for_lowering` of the leaf's type (`name`), its settings as they
-/// are, and its tensors by their path from the module whose node it is. Of the types that torch 1.12
-/// knows, just the attributes that it takes are told. With `strict` 1 a type that it does not know is
-/// refused, as torch does; with 0 all its attributes are told. `nodes`, which may be NULL, gets how
-/// many nodes there were.
+/// are, and its tensors by their path from the module whose node it is. Of the types that torch.nn
+/// has, quantized ones too (FXIR_LOWERING_TORCH_NN), just what their lists name is told. With `strict`
+/// 1 a type without a list is refused, as torch does, and so is one that lacks a setting of its list;
+/// with 0 all attributes are told. `nodes`, which may be NULL, gets how many nodes there were.
 ///
-/// Statuses: FXIR_INVALID_ARGUMENT, FXIR_UNSUPPORTED (a type that torch does not know),
-/// FXIR_NOT_FOUND (a node calls what is no module). torch.fx: `lift_lowering_attrs_to_nodes`.
+/// Statuses: FXIR_INVALID_ARGUMENT, FXIR_UNSUPPORTED (a type without a list), FXIR_NOT_FOUND (a node
+/// calls what is no module, a setting is missing). torch.fx: `lift_lowering_attrs_to_nodes`.
 fxir_status fxir_lift_lowering_attrs_to_nodes(struct fxir_module *module,
                                               int32_t strict,
                                               size_t *nodes,
                                               struct fxir_error **error);
+
+/// The same with lists of the caller's.
+///
+/// Statuses: those of `fxir_lift_lowering_attrs_to_nodes`. torch.fx: `lift_lowering_attrs_to_nodes`.
+fxir_status fxir_lift_lowering_attrs_to_nodes_with(struct fxir_module *module,
+                                                   const struct fxir_lowering_attrs *attrs,
+                                                   int32_t strict,
+                                                   size_t *nodes,
+                                                   struct fxir_error **error);
 
 /// How many runs of passes there were; 0 when `report` is none.
 size_t fxir_pass_report_count(const struct fxir_pass_report *report);
@@ -2597,7 +2729,7 @@ fxir_status fxir_node_normalized_arguments(const struct fxir_module *module,
 /// Makes `*options` the defaults. Does nothing when it is NULL.
 void fxir_serialize_options_init(struct fxir_serialize_options *options);
 
-/// Loads a network that torch's `serialize_module` (torch 1.12.1) or `fxir_module_save_json` wrote:
+/// Loads a network that torch's `serialize_module` (torch 1.8 to 1.12) or `fxir_module_save_json` wrote:
 /// the JSON file, and the safetensors file with its weights, which is mapped, so that no weight is
 /// read or copied. The weights file must not be shortened or written into while its tensors live;
 /// replacing it by a rename is fine. `weights_path` may be NULL: then the tensors have metadata only.
@@ -2621,14 +2753,17 @@ fxir_status fxir_module_read_json(const char *json,
                                   struct fxir_module **module,
                                   struct fxir_error **error);
 
-/// Serializes a module as torch's `serialize_module` does: the JSON, and the tensors that it names,
-/// in the order in which torch's serializer finds them. `weights` may be NULL. The caller frees both;
-/// the tensors share their bytes with the module. Scales and zero points of a tensor that is quantized
-/// by channel become tensors of their own, of float32 and int32, as torch makes them.
+/// Serializes a module as torch's `serialize_module` does, in the form of torch 1.12 or of a release
+/// before it (`options.schema`): the JSON, and the tensors that it names, in the order in which torch's
+/// serializer finds them. `weights` may be NULL. The caller frees both; the tensors share their bytes
+/// with the module. Scales and zero points of a tensor that is quantized by channel become tensors of
+/// their own, of float32 and int32, as torch makes them. What JSON cannot hold (a slice, a device, inf)
+/// becomes an object with a key `__py__`, which reads back as it was.
 ///
-/// Statuses: FXIR_INVALID_ARGUMENT (metadata of a node is missing, two tensors get one name),
-/// FXIR_UNSUPPORTED (an argument that JSON cannot hold: a slice, a device, inf; newer options),
-/// FXIR_NOT_FOUND (a node names what is no member). torch.fx: `serialize_module`.
+/// Statuses: FXIR_INVALID_ARGUMENT (metadata of a node is missing, and `fxir_error_node` says of which;
+/// two tensors get one name; a number in the options is none that it can be), FXIR_UNSUPPORTED (a
+/// get_attr reads what is no tensor; a leaf of a type without a list, with `strict_lowering`; newer
+/// options), FXIR_NOT_FOUND (a node names what is no member). torch.fx: `serialize_module`.
 fxir_status fxir_module_serialize(const struct fxir_module *module,
                                   const struct fxir_serialize_options *options,
                                   struct fxir_buffer **json,

@@ -312,6 +312,9 @@ public:
     std::size_t lift_lowering_attrs_to_nodes(bool strict = false) {
         return count(fxir_lift_lowering_attrs_to_nodes, std::int32_t(strict));
     }
+    std::size_t lift_lowering_attrs_to_nodes(const LoweringAttrs &attrs, bool strict = false) {
+        return count(fxir_lift_lowering_attrs_to_nodes_with, attrs.get(), std::int32_t(strict));
+    }
     /* Takes FXIR_FORM_* and FXIR_DEFAULTS_*; gives how many calls there were. */
     fxir_normalized normalize_args(std::int32_t form = FXIR_FORM_KEYWORD, std::int32_t defaults = FXIR_DEFAULTS_FILL_IN,
                                    bool strict = false) {

@@ -11,6 +11,33 @@ namespace fxir {
 
 class Module;
 
+/* Which attributes of leaf modules are told; see fxir_lowering_attrs. `known` is one of FXIR_LOWERING_*. */
+class LoweringAttrs {
+public:
+    explicit LoweringAttrs(std::int32_t known = FXIR_LOWERING_TORCH_NN) {
+        detail::call(fxir_lowering_attrs_new, known, owner_.out());
+    }
+    fxir_lowering_attrs *get() const noexcept { return owner_.get(); }
+
+    /* Gives a type its list. */
+    void set(const std::string &type_name, const std::vector<std::string> &names) {
+        std::vector<const char *> texts;
+        for (const std::string &name : names) texts.push_back(detail::text(name));
+        detail::call(fxir_lowering_attrs_register, get(), detail::text(type_name), texts.data(), texts.size());
+    }
+
+private:
+    detail::Owner<fxir_lowering_attrs, fxir_lowering_attrs_free> owner_;
+};
+
+/* Options for ModuleView::serialize and its like: one of FXIR_SCHEMA_*, and whatever is set after. */
+inline fxir_serialize_options serialize_options(std::int32_t schema = FXIR_SCHEMA_TORCH_1_12) {
+    fxir_serialize_options options;
+    fxir_serialize_options_init(&options);
+    options.schema = schema;
+    return options;
+}
+
 /* Matches of a pattern, each by its index, for reading: what filters get. Nodes of the pattern are told by
  * number or by name. */
 class MatchesView {

@@ -4,6 +4,7 @@
 mod random_graph;
 
 use fxir::ir::lint::lint_all;
+use fxir::ir::lowering::LoweringAttrs;
 use fxir::ir::{Argument, ErrorKind, Kwargs, ModuleTree, NewModule, NodeId, Op};
 use fxir::passes::dead_code::eliminate_dead_code;
 use fxir::passes::fuse::{fuse_as_graphmodule, FuseOptions, InputOrder};
@@ -172,7 +173,7 @@ proptest! {
         }
         let first_untold = graph.nodes().find(|&node| graph[node].value().is_none() && graph[node].op() != Op::GetAttr);
         prop_assert_eq!(get_size_of_all_nodes(&tree, root, ElementSize::OfOutput).unwrap_err().node, first_untold);
-        prop_assert_eq!(lift_lowering_attrs_to_nodes(&mut tree, root, false), Ok(called));
+        prop_assert_eq!(lift_lowering_attrs_to_nodes(&mut tree, root, &LoweringAttrs::default(), false), Ok(called));
         prop_assert_eq!(lint_all(&tree, root), Ok(()));
     }
 }

@@ -7,10 +7,11 @@ use super::handle;
 use super::input::{self, Out};
 use super::module::fxir_module;
 use super::module_handle::{self, ModuleHandle};
+use super::serialize_options::{fxir_serialize_options, read_options};
 use super::status::*;
 use super::stream::{fxir_write, CallbackWriter};
 use super::weights::{fxir_weights, WeightsRecord};
-use crate::formats::json::{self, SerializeOptions, WeightMap};
+use crate::formats::json::{self, WeightMap};
 use crate::formats::replace_file::replace_file;
 use crate::formats::weights::{self, Weights};
 use crate::ir::{Error, ErrorKind};
@@ -18,51 +19,7 @@ use std::ffi::{c_char, c_void};
 use std::io;
 use std::path::Path;
 
-/// How a module is serialized. Make one with `fxir_serialize_options_init`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct fxir_serialize_options {
-    /// `sizeof(fxir_serialize_options)`, set by `fxir_serialize_options_init`.
-    pub struct_size: usize,
-    /// Spaces a level, one line an entry, as Python's `json.dumps(indent=...)`; 0: one line, no
-    /// spaces. At most 64.
-    pub indent: i32,
-    /// 1: nodes of which it is not known that they yield one tensor are written without metadata;
-    /// 0: such a node is an error, as in torch.
-    pub allow_missing_meta: i32,
-}
-
-/// Makes `*options` the defaults. Does nothing when it is NULL.
-#[no_mangle]
-pub unsafe extern "C" fn fxir_serialize_options_init(options: *mut fxir_serialize_options) {
-    if !options.is_null() {
-        options.write(defaults());
-    }
-}
-
-fn defaults() -> fxir_serialize_options {
-    fxir_serialize_options { struct_size: size_of::<fxir_serialize_options>(), indent: 0, allow_missing_meta: 0 }
-}
-
-unsafe fn read_options(options: *const fxir_serialize_options) -> Outcome<SerializeOptions> {
-    let given = match options.is_null() {
-        true => defaults(),
-        // SAFETY: passed on.
-        false => unsafe { input::options(options, "options") }?,
-    };
-    let indent = match given.indent {
-        0 => None,
-        spaces @ 1..=64 => Some(spaces.unsigned_abs() as usize),
-        other => {
-            let message = format!("`options.indent` is {other}, not from 0 to 64");
-            return Err(Failure::new(FXIR_INVALID_ARGUMENT, message));
-        }
-    };
-    let allow_missing_meta = input::flag(given.allow_missing_meta, "options.allow_missing_meta")?;
-    Ok(SerializeOptions { indent, allow_missing_meta })
-}
-
-/// Loads a network that torch's `serialize_module` (torch 1.12.1) or `fxir_module_save_json` wrote:
+/// Loads a network that torch's `serialize_module` (torch 1.8 to 1.12) or `fxir_module_save_json` wrote:
 /// the JSON file, and the safetensors file with its weights, which is mapped, so that no weight is
 /// read or copied. The weights file must not be shortened or written into while its tensors live;
 /// replacing it by a rename is fine. `weights_path` may be NULL: then the tensors have metadata only.
@@ -117,14 +74,17 @@ pub unsafe extern "C" fn fxir_module_read_json(
     })
 }
 
-/// Serializes a module as torch's `serialize_module` does: the JSON, and the tensors that it names,
-/// in the order in which torch's serializer finds them. `weights` may be NULL. The caller frees both;
-/// the tensors share their bytes with the module. Scales and zero points of a tensor that is quantized
-/// by channel become tensors of their own, of float32 and int32, as torch makes them.
+/// Serializes a module as torch's `serialize_module` does, in the form of torch 1.12 or of a release
+/// before it (`options.schema`): the JSON, and the tensors that it names, in the order in which torch's
+/// serializer finds them. `weights` may be NULL. The caller frees both; the tensors share their bytes
+/// with the module. Scales and zero points of a tensor that is quantized by channel become tensors of
+/// their own, of float32 and int32, as torch makes them. What JSON cannot hold (a slice, a device, inf)
+/// becomes an object with a key `__py__`, which reads back as it was.
 ///
-/// Statuses: FXIR_INVALID_ARGUMENT (metadata of a node is missing, two tensors get one name),
-/// FXIR_UNSUPPORTED (an argument that JSON cannot hold: a slice, a device, inf; newer options),
-/// FXIR_NOT_FOUND (a node names what is no member). torch.fx: `serialize_module`.
+/// Statuses: FXIR_INVALID_ARGUMENT (metadata of a node is missing, and `fxir_error_node` says of which;
+/// two tensors get one name; a number in the options is none that it can be), FXIR_UNSUPPORTED (a
+/// get_attr reads what is no tensor; a leaf of a type without a list, with `strict_lowering`; newer
+/// options), FXIR_NOT_FOUND (a node names what is no member). torch.fx: `serialize_module`.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_module_serialize(
     module: *const fxir_module,

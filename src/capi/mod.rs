@@ -67,11 +67,15 @@ pub mod node_size;
 
 pub mod passes;
 
+pub mod lowering;
+
 pub mod pass_report;
 
 pub mod pass_manager;
 
 pub mod normalize;
+
+pub mod serialize_options;
 
 pub mod json;
 

@@ -8,7 +8,6 @@ use super::module::fxir_module;
 use super::module_handle::{write, write_graph};
 use super::status::*;
 use crate::passes::legalize::legalize;
-use crate::passes::lowering_attrs::lift_lowering_attrs_to_nodes;
 use crate::passes::replace_target::replace_target_nodes_with;
 use crate::passes::stable_topological_sort::stable_topological_sort;
 use std::ffi::c_char;
@@ -75,31 +74,6 @@ pub unsafe extern "C" fn fxir_replace_target_nodes_with(
         let count =
             write(module, |tree, id| Ok(replace_target_nodes_with(tree, id, old_op, old_target, new_op, new_target)?))?;
         replaced.set(count);
-        Ok(())
-    })
-}
-
-/// Tells each node that calls a leaf, here and in the graph modules that are called, what the leaf
-/// is: its meta gets a dict `attrs_for_lowering` of the leaf's type (`name`), its settings as they
-/// are, and its tensors by their path from the module whose node it is. Of the types that torch 1.12
-/// knows, just the attributes that it takes are told. With `strict` 1 a type that it does not know is
-/// refused, as torch does; with 0 all its attributes are told. `nodes`, which may be NULL, gets how
-/// many nodes there were.
-///
-/// Statuses: FXIR_INVALID_ARGUMENT, FXIR_UNSUPPORTED (a type that torch does not know),
-/// FXIR_NOT_FOUND (a node calls what is no module). torch.fx: `lift_lowering_attrs_to_nodes`.
-#[no_mangle]
-pub unsafe extern "C" fn fxir_lift_lowering_attrs_to_nodes(
-    module: *mut fxir_module,
-    strict: i32,
-    nodes: *mut usize,
-    error: *mut *mut fxir_error,
-) -> fxir_status {
-    boundary::status(error, || {
-        let nodes = Out::optional(nodes);
-        let strict = input::flag(strict, "strict")?;
-        let count = write(module, |tree, id| Ok(lift_lowering_attrs_to_nodes(tree, id, strict)?))?;
-        nodes.set(count);
         Ok(())
     })
 }

@@ -8,6 +8,7 @@ pub mod error;
 mod fragment;
 pub mod graph;
 pub mod lint;
+pub mod lowering;
 mod merge;
 pub mod module;
 pub mod name;

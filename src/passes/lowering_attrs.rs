@@ -1,6 +1,7 @@
 //! What a backend needs to know of a leaf module, told at the nodes that call it: torch's
 //! `lift_lowering_attrs_to_nodes` and `extract_attrs_for_lowering`.
 
+use crate::ir::lowering::{LeafMember, LoweringAttrs};
 use crate::ir::{
     Argument, Attribute, Error, ErrorKind, Graph, Member, ModuleId, ModuleTree, NodeId, Op, Result, Symbols,
 };
@@ -9,30 +10,19 @@ use rustc_hash::FxHashSet;
 /// The key under which a node's meta holds what was lifted.
 pub const ATTRS_FOR_LOWERING: &str = "attrs_for_lowering";
 
-/// The types that torch 1.12 knows, each with what it takes of them, in its order.
-const KNOWN_TYPES: [(&str, &[&str]); 6] = [
-    ("torch.nn.modules.linear.Linear", &["weight", "bias"]),
-    (
-        "torch.nn.modules.conv.Conv2d",
-        &["weight", "bias", "kernel_size", "stride", "padding", "dilation", "groups", "padding_mode"],
-    ),
-    ("torch.nn.modules.batchnorm.BatchNorm2d", &["weight", "bias", "running_mean", "running_var", "eps"]),
-    ("torch.nn.modules.pooling.AdaptiveAvgPool2d", &[]),
-    (
-        "torch.nn.modules.pooling.MaxPool2d",
-        &["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"],
-    ),
-    ("torch.nn.modules.activation.ReLU", &["inplace"]),
-];
-
 /// Tells each node that calls a leaf, here and in the graph modules that are called, what the leaf
 /// is: its meta gets a dict `attrs_for_lowering` of the leaf's type (`name`), its settings as they
 /// are, and its tensors by their path from the module whose node it is. Returns how many nodes.
 ///
-/// Of the types that torch 1.12 knows, just the attributes it takes are told. Of others all are,
+/// Of the types that have a list in `known`, just the attributes in it are told. Of others all are,
 /// unless `strict`: then, as in torch, an unknown type is an error, and so is a known one that lacks
 /// one of its settings.
-pub fn lift_lowering_attrs_to_nodes(tree: &mut ModuleTree, module: ModuleId, strict: bool) -> Result<usize> {
+pub fn lift_lowering_attrs_to_nodes(
+    tree: &mut ModuleTree,
+    module: ModuleId,
+    known: &LoweringAttrs,
+    strict: bool,
+) -> Result<usize> {
     let mut found = Vec::new();
     let mut seen = FxHashSet::from_iter([module]);
     let mut waiting = vec![module];
@@ -45,7 +35,7 @@ pub fn lift_lowering_attrs_to_nodes(tree: &mut ModuleTree, module: ModuleId, str
                 return Err(Error::new(ErrorKind::NotFound, message).at_node(node));
             };
             if tree.get(called)?.graph().is_none() {
-                found.push((at, node, attrs_for_lowering(tree, graph, node, called, strict)?));
+                found.push((at, node, attrs_for_lowering(tree, graph, node, called, known, strict)?));
             } else if seen.insert(called) {
                 waiting.push(called);
             }
@@ -63,50 +53,43 @@ fn attrs_for_lowering(
     tree: &ModuleTree,
     graph: &Graph,
     node: NodeId,
-    leaf: ModuleId,
+    called: ModuleId,
+    known: &LoweringAttrs,
     strict: bool,
 ) -> Result<Argument> {
     let symbols = tree.symbols();
-    let leaf = tree.get(leaf)?;
+    let leaf = tree.get(called)?;
     let type_name = symbols.text(leaf.type_name());
     let mut dict = Dict { symbols, path: graph.target(node), entries: Vec::new() };
     dict.push("name", Argument::Str(leaf.type_name()));
-    let Some(wanted) = known_attributes(type_name) else {
+    let Some(members) = known.members(tree, called)? else {
         if strict {
             let message =
                 format!("node {} calls a {type_name}, of which it is not known what to lift", graph.name(node));
             return Err(Error::new(ErrorKind::Unsupported, message).at_node(node));
         }
         for (&name, attribute) in leaf.attributes() {
-            dict.push_attribute(symbols.text(name), attribute);
+            let name = symbols.text(name);
+            match attribute {
+                Attribute::Tensor(..) => dict.push_tensor(name),
+                Attribute::Value(value) => dict.push(name, value.clone()),
+            }
         }
         return Ok(dict.finish());
     };
-    for &name in wanted {
-        match symbols.find(name).and_then(|name| leaf.attributes().get(&name)) {
-            Some(attribute) => dict.push_attribute(name, attribute),
-            // A module made without one has None there.
-            None if matches!(name, "weight" | "bias" | "running_mean" | "running_var") => {
-                dict.push(name, Argument::None)
-            }
-            None if strict => {
+    for (name, member) in members {
+        match member {
+            LeafMember::Tensor(..) => dict.push_tensor(&name),
+            LeafMember::Value(value) => dict.push(&name, value.clone()),
+            LeafMember::NoTensor => dict.push(&name, Argument::None),
+            LeafMember::Missing if strict => {
                 let message = format!("node {} calls a {type_name} without {name}", graph.name(node));
                 return Err(Error::new(ErrorKind::NotFound, message).at_node(node));
             }
-            None => {}
+            LeafMember::Missing => {}
         }
     }
     Ok(dict.finish())
-}
-
-/// What torch 1.12 takes of a type; it may be spelled by its short path, `torch.nn.Conv2d`.
-fn known_attributes(type_name: &str) -> Option<&'static [&'static str]> {
-    let short = type_name.strip_prefix("torch.nn.").filter(|rest| !rest.contains('.'));
-    let is_it = |known: &str| match short {
-        Some(short) => known.rsplit('.').next() == Some(short),
-        None => known == type_name,
-    };
-    KNOWN_TYPES.iter().find(|(known, _)| is_it(known)).map(|(_, attributes)| *attributes)
 }
 
 struct Dict<'a> {
@@ -120,12 +103,9 @@ impl Dict<'_> {
         self.entries.push((Argument::Str(self.symbols.intern(name)), value));
     }
 
-    fn push_attribute(&mut self, name: &str, attribute: &Attribute) {
-        let value = match attribute {
-            Attribute::Tensor(..) => Argument::Str(self.symbols.intern(&format!("{}.{name}", self.path))),
-            Attribute::Value(value) => value.clone(),
-        };
-        self.push(name, value);
+    /// A tensor is told by its path.
+    fn push_tensor(&mut self, name: &str) {
+        self.push(name, Argument::Str(self.symbols.intern(&format!("{}.{name}", self.path))));
     }
 
     fn finish(self) -> Argument {
@@ -182,7 +162,7 @@ mod tests {
     fn leaves_are_told_at_their_calls_however_deep() {
         let mut tree = net();
         let root = tree.root();
-        assert_eq!(lift_lowering_attrs_to_nodes(&mut tree, root, false), Ok(3));
+        assert_eq!(lift_lowering_attrs_to_nodes(&mut tree, root, &LoweringAttrs::torch_nn(), false), Ok(3));
         lint_all(&tree, root).unwrap();
         let conv = lifted(&tree, root, "block_conv");
         let settings = ["kernel_size", "stride", "padding", "dilation", "groups", "padding_mode"];
@@ -198,19 +178,19 @@ mod tests {
     fn strict_refuses_unknown_types_and_changes_nothing() {
         let mut tree = net();
         let root = tree.root();
-        let error = lift_lowering_attrs_to_nodes(&mut tree, root, true).unwrap_err();
+        let error = lift_lowering_attrs_to_nodes(&mut tree, root, &LoweringAttrs::torch_nn(), true).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Unsupported);
         assert!(error.message.contains("custom") && error.message.contains("my.Custom"), "{error}");
         let graph = tree.graph(root).unwrap();
         assert!(graph.nodes().all(|node| graph[node].meta().is_empty()));
 
         tree.delete(root, "sub.custom").unwrap();
-        let error = lift_lowering_attrs_to_nodes(&mut tree, root, false).unwrap_err();
+        let error = lift_lowering_attrs_to_nodes(&mut tree, root, &LoweringAttrs::torch_nn(), false).unwrap_err();
         assert_eq!(error.kind, ErrorKind::NotFound);
 
         let mut tree = net();
         tree.delete(root, "inner.relu.inplace").unwrap();
-        let error = lift_lowering_attrs_to_nodes(&mut tree, root, true).unwrap_err();
+        let error = lift_lowering_attrs_to_nodes(&mut tree, root, &LoweringAttrs::torch_nn(), true).unwrap_err();
         assert!(error.message.contains("inner_relu") && error.message.contains("inplace"), "{error}");
     }
 }

@@ -334,6 +334,30 @@ void json() {
     const fxir::Module again = fxir::Module::load_json("cpp.json");
     CHECK(fxir::Module::read_json(text.text()).node_count() == 3);
     CHECK(again.node_count() == 3 && again.target(again.find_node("relu")) == "torch.relu");
+
+    auto older = fxir::serialize_options(FXIR_SCHEMA_TORCH_1_9);
+    older.allow_missing_meta = 1;
+    CHECK(made.serialize(&older).first.text().find("users") == std::string_view::npos);
+    older.users = FXIR_YES;
+    CHECK(made.serialize(&older).first.text().find("users") != std::string_view::npos);
+}
+
+void lowering() {
+    fxir::Module made("GraphModule");
+    made.add_submodule("own", FXIR_MODULE_LEAF, "my.Own");
+    made.set_attribute("own.size", 3);
+    made.output(made.call_module("own", {made.placeholder("x")}));
+    fxir::LoweringAttrs attrs;
+    CHECK(status_of([&] { made.lift_lowering_attrs_to_nodes(attrs, true); }) == FXIR_UNSUPPORTED);
+    CHECK(status_of([&] { attrs.set("my.Own", {"size", "size"}); }) == FXIR_INVALID_ARGUMENT);
+    attrs.set("my.Own", {"size"});
+    CHECK(made.lift_lowering_attrs_to_nodes(attrs, true) == 1);
+    auto options = fxir::serialize_options();
+    options.allow_missing_meta = 1;
+    options.strict_lowering = 1;
+    CHECK(status_of([&] { made.serialize(&options); }) == FXIR_UNSUPPORTED);
+    options.lowering = attrs.get();
+    CHECK(made.serialize(&options).first.text().find("\"size\":\"3\"") != std::string_view::npos);
 }
 
 } // namespace
@@ -350,6 +374,7 @@ int main() {
     text();
     passes();
     json();
+    lowering();
     std::printf("%d checks, %d failed\n", checks, failures);
     return failures ? 1 : 0;
 }

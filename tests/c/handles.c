@@ -29,6 +29,7 @@ typedef struct fixture {
     fxir_node_map *node_map;
     fxir_values *values;
     fxir_buffer *buffer;
+    fxir_lowering_attrs *lowering;
     fxir_error *problem;
     /* What is no handle. */
     fxir_node_pair pairs[1];
@@ -57,6 +58,7 @@ typedef struct fixture {
 static const int64_t shape[2] = {2, 2}, strides[2] = {2, 1};
 static const float numbers[4] = {1, 2, 3, 4};
 static int dummy;
+static const char *const names[] = {"weight"};
 static const char code[] = "def forward(x):\n    return h(x)\n", pattern_code[] = "def forward(x):\n    return f(x)\n";
 static char *json, *file, *native;
 static size_t json_length, file_length, native_length;
@@ -180,6 +182,7 @@ static void set_up(fixture *f) {
     fxir_module_free(clone);
     OK(fxir_node_value(f->module, f->y, &f->values, E));
     OK(fxir_graph_print_tabular(f->module, &f->buffer, E));
+    OK(fxir_lowering_attrs_new(FXIR_LOWERING_TORCH_1_12, &f->lowering, E));
     CHECK(fxir_graph_erase_node(f->module, f->x, &f->problem) == FXIR_IN_USE);
     f->json = json;
     f->json_length = json_length;
@@ -208,10 +211,11 @@ static void tear_down(fixture *f) {
     fxir_node_map_free(f->node_map);
     fxir_values_free(f->values);
     fxir_buffer_free(f->buffer);
+    fxir_lowering_attrs_free(f->lowering);
     fxir_error_free(f->problem);
 }
 
-static const char *const types[] = {"module", "tensor", "weights", "writer", "args", "matches", "set", "passes", "report", "node_map", "values", "buffer", "problem"};
+static const char *const types[] = {"module", "tensor", "weights", "writer", "args", "matches", "set", "passes", "report", "node_map", "values", "buffer", "lowering", "problem"};
 enum { TYPES = sizeof types / sizeof *types };
 
 static void *handle_of(fixture *f, const char *word) {
@@ -227,6 +231,7 @@ static void *handle_of(fixture *f, const char *word) {
     if (!strcmp(word, "node_map")) return f->node_map;
     if (!strcmp(word, "values")) return f->values;
     if (!strcmp(word, "buffer")) return f->buffer;
+    if (!strcmp(word, "lowering")) return f->lowering;
     if (!strcmp(word, "problem")) return f->problem;
     if (!strcmp(word, "pattern")) return f->pattern;
     if (!strcmp(word, "replacement")) return f->replacement;
@@ -259,6 +264,7 @@ static void free_as(const char *type, void *handle) {
     else if (!strcmp(type, "node_map")) fxir_node_map_free(handle);
     else if (!strcmp(type, "values")) fxir_values_free(handle);
     else if (!strcmp(type, "buffer")) fxir_buffer_free(handle);
+    else if (!strcmp(type, "lowering")) fxir_lowering_attrs_free(handle);
     else if (!strcmp(type, "problem")) fxir_error_free(handle);
 }
 
@@ -275,6 +281,8 @@ static int all_live(fixture *f, const char *except) {
            (!strcmp(except, "report") || fxir_pass_report_count(f->report) == 1) &&
            (!strcmp(except, "values") || fxir_values_tensor_count(f->values) == 1) &&
            (!strcmp(except, "buffer") || fxir_buffer_size(f->buffer) > 0) &&
+           (!strcmp(except, "lowering") ||
+            fxir_lowering_attrs_register(f->lowering, "my.Other", NULL, 0, NULL) == FXIR_OK) &&
            (!strcmp(except, "problem") || fxir_error_code(f->problem) == FXIR_IN_USE) &&
            fxir_module_kind(f->pattern) == FXIR_MODULE_GRAPH;
 }
@@ -369,6 +377,7 @@ static void *default_of(fixture *f, word *word, size_t index) {
     if (!strcmp(text, "normalize_options")) return &f->normalize_options;
     if (!strcmp(text, "serialize_options")) return &f->serialize_options;
     if (!strcmp(text, "text_options")) return &f->text_options;
+    if (!strcmp(text, "names")) return (void *)(uintptr_t)names;
     if (!strcmp(text, "code")) return (void *)(uintptr_t)code;
     if (!strcmp(text, "pattern_code")) return (void *)(uintptr_t)pattern_code;
     fprintf(stderr, "what is %s?\n", text);

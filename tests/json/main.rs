@@ -1,6 +1,8 @@
 //! The JSON of `serialize_module`: reading, writing, and what is refused.
 
 mod broken;
+mod encoding;
+mod forms;
 mod numbers;
 mod random;
 mod read;
@@ -8,9 +10,19 @@ mod speed;
 mod weights_file;
 mod write;
 
-use fxir::formats::json::{self, SerializeOptions};
+use fxir::formats::json::{self, Schema, SerializeOptions};
 use fxir::ir::{ErrorKind, ModuleTree};
 use std::path::PathBuf;
+
+/// Every form.
+const SCHEMAS: [fn() -> Schema; 6] = [
+    Schema::torch_1_8,
+    Schema::output_args,
+    Schema::is_quantized,
+    Schema::torch_1_9,
+    Schema::torch_1_10,
+    Schema::torch_1_12,
+];
 
 /// The path of a file among the recorded cases.
 fn case(path: &str) -> PathBuf {

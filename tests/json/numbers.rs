@@ -65,8 +65,40 @@ fn ints_beyond_64_bits_are_kept_as_text() {
 }
 
 #[test]
-fn what_python_writes_beyond_json_is_refused() {
-    for text in ["NaN", "Infinity", "-Infinity", "01", "+1", "1.", ".5", "0x10", "1e999", "'a'", "True", "None"] {
+fn floats_that_are_no_numbers_are_read_bare_and_written_encoded() {
+    for (text, written, value) in [
+        ("NaN", r#"{"__py__":"float","args":["nan"]}"#, f64::NAN),
+        ("Infinity", r#"{"__py__":"float","args":["inf"]}"#, f64::INFINITY),
+        ("-Infinity", r#"{"__py__":"float","args":["-inf"]}"#, f64::NEG_INFINITY),
+    ] {
+        for spelled in [text, written] {
+            let (argument, again) = through(spelled);
+            assert!(matches!(argument, Argument::Float(found) if found.to_bits() == value.to_bits()), "{argument:?}");
+            assert_eq!(again, written);
+        }
+    }
+    // Among strings that look like them, and numbers whose text is looked for.
+    let text = r#"["N","NaN"],NaN,"Infinity",123456789012345678901234567890,-Infinity,{"NaN":Infinity}"#;
+    let (_, again) = through(text);
+    let py = |value: &str| format!(r#"{{"__py__":"float","args":["{value}"]}}"#);
+    let expected = text
+        .replace("],NaN", &format!("],{}", py("nan")))
+        .replace(",-Infinity", &format!(",{}", py("-inf")))
+        .replace(":Infinity", &format!(":{}", py("inf")));
+    assert_eq!(again, expected);
+    // They are no names, and places in the text stay.
+    let text = net(&call("f", "[NaN]"), "f").replace(r#""target":"torch.f""#, r#""target":NaN"#);
+    let error = json::read(text.as_bytes(), None).unwrap_err();
+    assert!(error.message.contains("`target`: NaN stands where a string should"), "{error}");
+    assert_eq!(error.place.unwrap().column, text.find("NaN").unwrap() + 3);
+    for key in ["NaN", "Infinity"] {
+        assert_eq!(read_error(&net(&call("f", &format!("[{{{key}:NaN}}]")), "f")).0, ErrorKind::Parse);
+    }
+}
+
+#[test]
+fn what_is_no_json_and_not_python_s_either_is_refused() {
+    for text in ["01", "+1", "1.", ".5", "0x10", "1e999", "'a'", "True", "None"] {
         let (kind, _) = read_error(&net(&call("f", &format!("[{text}]")), "f"));
         assert_eq!(kind, ErrorKind::Parse, "{text}");
     }

@@ -1,9 +1,11 @@
 //! Random modules, built with the IR: written, read, written again, they are the same.
 
-use fxir::formats::{json, weights};
+use fxir::formats::json::{self, Schema, SerializeOptions, WeightMap};
+use fxir::formats::weights;
 use fxir::ir::tree::NewModule;
 use fxir::ir::{
-    Argument, Attribute, Dtype, Kwargs, ModuleId, ModuleTree, NodeId, Tensor, TensorKind, TensorMeta, Value,
+    tensor::Scalar, Argument, Attribute, Dtype, Kwargs, ModuleId, ModuleTree, NodeId, Tensor, TensorKind, TensorMeta,
+    Value,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ enum Shape {
     List(Vec<Shape>),
     Tuple(Vec<Shape>),
     Dict(Vec<(String, Shape)>),
+    Slice(Vec<Shape>),
 }
 
 /// One node.
@@ -30,9 +33,15 @@ struct Step {
 }
 
 fn shapes() -> impl Strategy<Value = Shape> {
-    let finite = any::<f64>().prop_filter("JSON has no other", |value| value.is_finite());
+    // Every NaN is written as the one.
+    let float = prop_oneof![
+        any::<f64>().prop_filter("a NaN with bits of its own", |value| !value.is_nan()),
+        Just(f64::NAN),
+        Just(f64::INFINITY),
+        Just(f64::NEG_INFINITY),
+    ];
     let leaf = prop_oneof![
-        (0u8..9, any::<i64>(), finite, ".{0,6}")
+        (0u8..17, any::<i64>(), float, ".{0,6}")
             .prop_map(|(kind, int, float, text)| Shape::Literal(kind, int, float, text)),
         any::<usize>().prop_map(Shape::Node),
     ];
@@ -40,9 +49,15 @@ fn shapes() -> impl Strategy<Value = Shape> {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Shape::List),
             prop::collection::vec(inner.clone(), 0..4).prop_map(Shape::Tuple),
-            prop::collection::vec((".{0,4}", inner), 0..3).prop_map(Shape::Dict),
+            prop::collection::vec((keys(), inner.clone()), 0..3).prop_map(Shape::Dict),
+            prop::collection::vec(inner, 3).prop_map(Shape::Slice),
         ]
     })
+}
+
+/// Keys of dicts, those that mean something to the format among them; one in four is an int.
+fn keys() -> impl Strategy<Value = String> {
+    prop_oneof![".{0,4}", Just("is_node".to_owned()), Just("__py__".to_owned()), Just("7".to_owned())]
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -51,7 +66,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         any::<u8>(),
         prop::collection::vec(shapes(), 0..4),
         prop::collection::vec(("[a-z]{1,4}", shapes()), 0..3),
-        0u8..4,
+        0u8..8,
         prop::option::weighted(0.2, shapes()),
     );
     let step =
@@ -69,11 +84,18 @@ fn argument(tree: &ModuleTree, shape: &Shape, nodes: &[NodeId]) -> Argument {
         Shape::List(shapes) => Argument::List(items(shapes)),
         Shape::Tuple(shapes) => Argument::Tuple(items(shapes)),
         Shape::Dict(entries) => {
-            let mut seen = std::collections::HashSet::new();
-            let entries = entries.iter().filter(|(key, _)| key != "is_node" && seen.insert(key.clone()));
-            Argument::Dict(
-                entries.map(|(key, shape)| (Argument::Str(symbol(key)), argument(tree, shape, nodes))).collect(),
-            )
+            let entries = entries.iter().map(|(key, shape)| {
+                let key = match key.as_str() {
+                    "7" => Argument::Int(7),
+                    key => Argument::Str(symbol(key)),
+                };
+                (key, argument(tree, shape, nodes))
+            });
+            Argument::Dict(entries.collect())
+        }
+        Shape::Slice(parts) => {
+            let parts: Vec<Argument> = parts.iter().map(|part| argument(tree, part, nodes)).collect();
+            Argument::Slice(Box::new(parts.try_into().unwrap()))
         }
         Shape::Literal(kind, int, float, text) => match kind {
             0 => Argument::None,
@@ -84,16 +106,31 @@ fn argument(tree: &ModuleTree, shape: &Shape, nodes: &[NodeId]) -> Argument {
             5 => Argument::Dtype(Dtype::all().nth(int.unsigned_abs() as usize % 46).unwrap()),
             6 => Argument::MemoryFormat(symbol("torch.channels_last")),
             7 => Argument::Qscheme(symbol("torch.per_tensor_affine")),
+            8 => Argument::Layout(symbol("torch.strided")),
+            9 => Argument::Complex(Box::new([*float, *int as f64])),
+            10 => Argument::Bytes(text.bytes().collect()),
+            11 => Argument::Device(symbol(&format!("cuda:{}", int.unsigned_abs()))),
+            12 => Argument::Ellipsis,
+            13 => Argument::SymInt(symbol("s0 + 1")),
+            14 => Argument::Range(Box::new([*int, 7, int | 1])),
+            15 => Argument::Str(symbol("float")),
             _ => Argument::Str(symbol(text)),
         },
     }
 }
 
 /// Fills a graph module; below `depth` it has graph modules of its own.
-fn fill(tree: &mut ModuleTree, module: ModuleId, steps: &[Step], depth: usize) {
+/// `other` is the kind of the tensors that are neither parameters nor buffers.
+fn fill(tree: &mut ModuleTree, module: ModuleId, steps: &[Step], depth: usize, other: TensorKind) {
     let x = tree.graph_mut(module).unwrap().placeholder("x").unwrap();
     let mut nodes = vec![x];
     know(tree, module, x, 3);
+    // Members that no node needs, in an order of their own.
+    for step in steps.iter().filter(|step| step.size == 5) {
+        let path = format!("part{depth}.u{}.w{}", step.path % 3, step.kind);
+        let kind = if step.kind % 2 == 0 { TensorKind::Parameter } else { TensorKind::Buffer };
+        tree.set_attribute(module, &path, Attribute::Tensor(kind, tensor(step.path))).unwrap();
+    }
     for step in steps {
         let args: Vec<Argument> = step.args.iter().map(|shape| argument(tree, shape, &nodes)).collect();
         let mut kwargs = Kwargs::new();
@@ -114,13 +151,18 @@ fn fill(tree: &mut ModuleTree, module: ModuleId, steps: &[Step], depth: usize) {
                 tree.graph_mut(module).unwrap().call_module(&path, args, kwargs).unwrap()
             }
             1 if !taken => {
-                tree.set_attribute(module, &path, Attribute::Tensor(TensorKind::Buffer, tensor(step.path))).unwrap();
+                let kind = match step.size {
+                    0 | 1 => TensorKind::Parameter,
+                    2 | 3 => TensorKind::Buffer,
+                    _ => other,
+                };
+                tree.set_attribute(module, &path, Attribute::Tensor(kind, tensor(step.path))).unwrap();
                 tree.graph_mut(module).unwrap().get_attr(&path).unwrap()
             }
             2 if depth > 0 && !taken => {
                 let sub =
                     tree.add_module(module, &path, "torch.fx.graph_module.GraphModule", NewModule::Graph).unwrap();
-                fill(tree, sub, &steps[..steps.len() / 2], depth - 1);
+                fill(tree, sub, &steps[..steps.len() / 2], depth - 1, other);
                 tree.graph_mut(module).unwrap().call_module(&path, args, kwargs).unwrap()
             }
             3 => tree.graph_mut(module).unwrap().call_method("view", args, kwargs).unwrap(),
@@ -145,11 +187,22 @@ fn fill(tree: &mut ModuleTree, module: ModuleId, steps: &[Step], depth: usize) {
 fn know(tree: &mut ModuleTree, module: ModuleId, node: NodeId, size: i64) {
     let stride = Some([size.max(1).into(), 1.into()].into_iter().collect());
     let meta = TensorMeta { stride, ..TensorMeta::new(Dtype::Float16, [2, size]) };
-    tree.graph_mut(module).unwrap().set_value(node, Some(Arc::new(Value::Tensor(meta)))).unwrap();
+    let tensor = Value::Tensor(meta);
+    let value = match size {
+        4 => Value::Tuple(vec![tensor.clone(), tensor]),
+        6 => Value::Tuple(vec![tensor, Value::None, Value::Scalar(Scalar::Int(3))]),
+        7 => Value::Dict(vec![
+            ("__py__".into(), Value::List(vec![])),
+            ("a".into(), Value::List(vec![tensor, Value::Scalar(Scalar::Float(f64::NEG_INFINITY))])),
+            ("b".into(), Value::Scalar(Scalar::Sym("2*s0".into()))),
+        ]),
+        _ => tensor,
+    };
+    tree.graph_mut(module).unwrap().set_value(node, Some(Arc::new(value))).unwrap();
 }
 
 fn tensor(first: u8) -> Arc<Tensor> {
-    Arc::new(Tensor::from_bytes(TensorMeta::new(Dtype::Uint8, [3i64]), vec![first; 3]).unwrap())
+    Arc::new(Tensor::from_bytes(TensorMeta::new(Dtype::Float8E5m2, [3i64]), vec![first; 3]).unwrap())
 }
 
 proptest! {
@@ -157,27 +210,45 @@ proptest! {
 
     #[test]
     fn written_read_and_written_again_is_the_same(steps in steps()) {
-        let mut tree = ModuleTree::new("Net");
-        let root = tree.root();
-        fill(&mut tree, root, &steps, 2);
-        let written = json::serialize(&tree, root, &Default::default()).unwrap();
+        for schema in super::SCHEMAS {
+            // A file of 1.10 does not tell constants from the buffers of 1.12.
+            let other = if schema().requires_grad { TensorKind::Buffer } else { TensorKind::Constant };
+            let mut tree = ModuleTree::new("Net");
+            let root = tree.root();
+            fill(&mut tree, root, &steps, 2, other);
+            through(&tree, schema())?;
+        }
+    }
+}
 
-        let mut bytes = Vec::new();
-        weights::write_to(&mut bytes, written.weights.iter().map(|(name, tensor)| (name.as_str(), &**tensor))).unwrap();
-        let weights = weights::from_bytes(Arc::new(bytes)).unwrap();
-        for weights in [None, Some(&weights)] {
-            let again = json::read(written.json.as_bytes(), weights).map_err(|error| {
-                TestCaseError::fail(format!("{error} at {:?}\n{}", error.place, written.json))
-            })?;
-            fxir::ir::lint::lint_all(&again, again.root()).unwrap();
-            let rewritten = json::serialize(&again, again.root(), &Default::default()).unwrap();
-            prop_assert_eq!(&rewritten.json, &written.json);
-            prop_assert!(rewritten.weights.keys().eq(written.weights.keys()));
-            if weights.is_some() {
-                for (name, tensor) in &written.weights {
-                    prop_assert_eq!(tensor.data(), rewritten.weights[name].data());
-                }
+/// Writes it in that form, with its weights and without, and reads and writes that.
+fn through(tree: &ModuleTree, schema: Schema) -> Result<(), TestCaseError> {
+    let options = SerializeOptions { schema, ..Default::default() };
+    let written = json::serialize(tree, tree.root(), &options).unwrap();
+    let mut bytes = Vec::new();
+    weights::write_to(&mut bytes, written.weights.iter().map(|(name, tensor)| (name.as_str(), &**tensor))).unwrap();
+    let weights = weights::from_bytes(Arc::new(bytes)).unwrap();
+    for weights in [None, Some(&weights)] {
+        let again = json::read(written.json.as_bytes(), weights)
+            .map_err(|error| TestCaseError::fail(format!("{error} at {:?}\n{}", error.place, written.json)))?;
+        fxir::ir::lint::lint_all(&again, again.root()).unwrap();
+        let rewritten = json::serialize(&again, again.root(), &options).unwrap();
+        prop_assert_eq!(&rewritten.json, &written.json);
+        // Without `requires_grad` constants that come as if they were parameters are such: they come
+        // before those of modules that are called.
+        let names = |weights: &WeightMap| {
+            let mut names: Vec<String> = weights.keys().cloned().collect();
+            if !schema.requires_grad {
+                names.sort();
+            }
+            names
+        };
+        prop_assert_eq!(names(&rewritten.weights), names(&written.weights));
+        if weights.is_some() {
+            for (name, tensor) in &written.weights {
+                prop_assert_eq!(tensor.data(), rewritten.weights[name].data());
             }
         }
     }
+    Ok(())
 }

@@ -163,7 +163,8 @@ fn lists_are_tuples_where_torch_has_tuples() {
     for (args, shown) in [
         (format!("[{full}]"), "x"),
         (format!("[{full},{full}]"), "(x, x)"),
-        (format!("[[{full}]]"), "([x],)"),
+        (format!("[[{full}]]"), "[x]"),
+        (format!("[[{full},{full}]]"), "[x, x]"),
         (format!("[[{full},1],null]"), "([x, 1], None)"),
         (format!(r#"[{{"a":{full}}}]"#), "{'a': x}"),
     ] {

@@ -166,7 +166,7 @@ fn scales_that_do_not_fit_are_refused() {
             "`qscheme` is none that torch has",
         ),
         (r#""q_scale": 0.05,"#, "", "the key `q_scale` is missing"),
-        (r#""q_zero_point": 3"#, r#""q_zero_point": 3.5"#, "`q_zero_point`: invalid type"),
+        (r#""q_zero_point": 3"#, r#""q_zero_point": 3.5"#, "`q_zero_point`: it is not an int"),
     ] {
         let text = recorded("quantized_tensors");
         assert!(text.contains(part), "{part}");

@@ -54,41 +54,20 @@ fn call(tree: &mut ModuleTree, arguments: &[Argument]) -> NodeId {
 }
 
 #[test]
-fn what_json_cannot_hold_is_refused_by_node_and_argument() {
-    let tree = ModuleTree::new("Net");
-    let symbol = |text: &str| tree.symbols().intern(text);
-    let cases = [
-        (Argument::Float(f64::INFINITY), "a float that is inf"),
-        (Argument::Float(f64::NAN), "a float that is NaN"),
-        (Argument::Complex(Box::new([1.0, 2.0])), "a complex number"),
-        (Argument::Bytes([1].into()), "a byte string"),
-        (Argument::Device(symbol("cpu")), "a device"),
-        (Argument::Ellipsis, "an Ellipsis"),
-        (Argument::SymInt(symbol("s0")), "a symbolic int"),
-        (Argument::BigInt(symbol("x")), "an int that is not spelled in decimal digits"),
-        (Argument::Slice(Box::new([Argument::None, Argument::None, Argument::None])), "a slice"),
-        (Argument::Range(Box::new([0, 1, 1])), "a range"),
-        (Argument::Dict([(Argument::Int(1), Argument::None)].into()), "a dict with a key that is no string"),
-        (
-            Argument::Dict([(Argument::Str(symbol("is_node")), Argument::Bool(true))].into()),
-            "a dict that looks like a reference to a node",
-        ),
-    ];
-    for (argument, what) in cases {
-        let mut tree = tree.clone();
-        let root = tree.root();
-        let f = call(&mut tree, &[Argument::None, Argument::List([argument.clone()].into())]);
-        let error = refused(&tree);
-        assert_eq!((error.kind, error.node), (ErrorKind::Unsupported, Some(f)));
-        let expected =
-            format!("node `f` (call_function torch.f): argument 1 is or holds {what}, which JSON cannot hold");
-        assert_eq!(error.message, expected);
+fn an_int_that_json_cannot_hold_is_refused_by_node_and_argument() {
+    let mut tree = ModuleTree::new("Net");
+    let root = tree.root();
+    let argument = Argument::BigInt(tree.symbols().intern("x"));
+    let f = call(&mut tree, &[Argument::None, Argument::List([argument.clone()].into())]);
+    let error = refused(&tree);
+    assert_eq!((error.kind, error.node), (ErrorKind::Unsupported, Some(f)));
+    let what = "an int that is not spelled in decimal digits, which JSON cannot hold";
+    assert_eq!(error.message, format!("node `f` (call_function torch.f): argument 1 is or holds {what}"));
 
-        let graph = tree.graph_mut(root).unwrap();
-        graph.set_args(f, Default::default()).unwrap();
-        graph.set_kwarg(f, "dim", argument).unwrap();
-        assert!(refused(&tree).message.contains("keyword argument `dim` is or holds"), "{what}");
-    }
+    let graph = tree.graph_mut(root).unwrap();
+    graph.set_args(f, Default::default()).unwrap();
+    graph.set_kwarg(f, "dim", argument).unwrap();
+    assert!(refused(&tree).message.contains("keyword argument `dim` is or holds"));
 }
 
 #[test]
@@ -109,8 +88,6 @@ fn a_node_of_which_nothing_is_known_is_an_error_or_left_out() {
     let again = json::read(text.as_bytes(), None).unwrap();
     assert_eq!(json::serialize(&again, again.root(), &options).unwrap().json, text);
 
-    tree.graph_mut(root).unwrap().set_value(f, Some(Arc::new(Value::Tuple(vec![])))).unwrap();
-    assert!(refused(&tree).message.contains("something other than one tensor"));
     // Strides that nobody told are those of a tensor that lies row-major.
     let known = TensorMeta { stride: None, ..meta() };
     tree.graph_mut(root).unwrap().set_value(f, Some(Arc::new(Value::Tensor(known)))).unwrap();

@@ -5,6 +5,7 @@ use crate::random_graph::listing::listing;
 use crate::random_graph::meaning::meaning;
 use crate::random_graph::{modules, picked, RandomModule};
 use fxir::ir::lint::lint_all;
+use fxir::ir::lowering::LoweringAttrs;
 use fxir::ir::{ErrorKind, ModuleTree, NewModule, NodeId, Op};
 use fxir::passes::cse::{eliminate_common_subexpressions, CseOptions};
 use fxir::passes::dead_code::eliminate_dead_code;
@@ -163,7 +164,7 @@ fn take(tree: &mut ModuleTree, step: &Step) -> Result<Keeps, TestCaseError> {
             Keeps::Meaning
         }
         Step::LoweringAttrs => {
-            lift_lowering_attrs_to_nodes(tree, root, false).unwrap();
+            lift_lowering_attrs_to_nodes(tree, root, &LoweringAttrs::default(), false).unwrap();
             Keeps::Meaning
         }
         Step::Unused => {

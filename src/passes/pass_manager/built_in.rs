@@ -1,5 +1,6 @@
 //! Passes that need nothing but a module, by name.
 
+use crate::ir::lowering::LoweringAttrs;
 use crate::ir::{lint, ModuleId, ModuleTree, Result};
 use crate::passes::cse::{eliminate_common_subexpressions, CseOptions};
 use crate::passes::dead_code::eliminate_dead_code;
@@ -26,7 +27,9 @@ pub const BUILT_IN_PASSES: &[(&CStr, BuiltInPass)] = &[
     (c"eliminate_dead_code", |tree, module| eliminate_dead_code(tree, module, None).map(drop)),
     (c"legalize_graph", |tree, module| legalize(tree.graph_mut(module)?)),
     (c"lift_constants", |tree, module| lift_constants(tree, module, LiftOptions::default()).map(drop)),
-    (c"lift_lowering_attrs_to_nodes", |tree, module| lift_lowering_attrs_to_nodes(tree, module, false).map(drop)),
+    (c"lift_lowering_attrs_to_nodes", |tree, module| {
+        lift_lowering_attrs_to_nodes(tree, module, &LoweringAttrs::default(), false).map(drop)
+    }),
     (c"lint", |tree, module| lint::lint_all(tree, module)),
     (c"normalize_args", |tree, module| normalize_args(tree, module, NormalizeOptions::default()).map(drop)),
 ];

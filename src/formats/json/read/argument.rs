@@ -7,6 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as SerdeError, MapAccess, S
 use smallvec::SmallVec;
 
 use super::context::{shown, Context, Text};
+use super::encoded::decode;
 use crate::formats::python::literal::parse_literal;
 use crate::ir::{Args, Argument, Error, ErrorKind, Kwargs, NodeId, MAX_ARGUMENT_DEPTH};
 
@@ -27,13 +28,17 @@ pub(super) type Info<'a> = (NodeId, Vec<(&'a str, Argument)>);
 pub(super) struct ArgumentSeed<'c, 'a> {
     pub(super) context: &'c Context<'a>,
     pub(super) scope: Option<&'c Scope<'a>>,
-    /// How many more levels may open: one more than lists and dicts may, for a reference to a node.
+    /// How many more levels may open.
     depth: usize,
 }
 
+/// The object and the list that stand for a slice are one level of an argument; and a reference to a
+/// node is none. What nests deeper than an argument may is refused where the argument is used.
+const MAX_DEPTH: usize = 2 * MAX_ARGUMENT_DEPTH + 2;
+
 impl<'c, 'a> ArgumentSeed<'c, 'a> {
     pub(super) fn new(context: &'c Context<'a>, scope: Option<&'c Scope<'a>>) -> Self {
-        ArgumentSeed { context, scope, depth: MAX_ARGUMENT_DEPTH + 1 }
+        ArgumentSeed { context, scope, depth: MAX_DEPTH }
     }
 
     fn inner(self) -> Self {
@@ -117,8 +122,15 @@ impl<'a> Visitor<'a> for ArgumentSeed<'_, 'a> {
         Ok(self.string(text))
     }
 
+    fn visit_borrowed_str<E: SerdeError>(self, text: &'a str) -> Result<Argument, E> {
+        match self.context.bare(text) {
+            Some(value) => Ok(Argument::Float(value)),
+            None => Ok(self.string(text)),
+        }
+    }
+
     fn visit_seq<S: SeqAccess<'a>>(self, mut seq: S) -> Result<Argument, S::Error> {
-        if self.depth <= 1 {
+        if self.depth == 0 {
             return Err(self.too_deep());
         }
         let mut items = SmallVec::<[Argument; 4]>::new();
@@ -129,7 +141,7 @@ impl<'a> Visitor<'a> for ArgumentSeed<'_, 'a> {
         Ok(Argument::List(items.into_iter().collect()))
     }
 
-    /// A dict, or a reference to a node: a dict that says so of itself.
+    /// A dict, a reference to a node (a dict that says so of itself), or what JSON does not have.
     fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<Argument, M::Error> {
         if self.depth == 0 {
             return Err(self.too_deep());
@@ -155,8 +167,10 @@ impl<'a> Visitor<'a> for ArgumentSeed<'_, 'a> {
         }
         match self.scope {
             Some(scope) if is_node => self.node(scope, name, entries),
-            _ if self.depth == 1 => Err(self.too_deep()),
             _ => {
+                if let Some(found) = decode(context, self.scope, &entries).map_err(|what| context.fail(what))? {
+                    return Ok(found);
+                }
                 let symbols = context.symbols();
                 let text = |key| Argument::Str(symbols.intern(key));
                 Ok(Argument::Dict(entries.into_iter().map(|(key, value)| (text(key), value)).collect()))

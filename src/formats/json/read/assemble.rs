@@ -6,7 +6,9 @@ use rustc_hash::FxHashSet;
 
 use super::bind::Binder;
 use super::context::{shown, Context};
+use super::fields::Channel;
 use super::module::{Call, ModuleReader};
+use super::order::WeightOrder;
 use crate::formats::json::{GRAPH_MODULE, PARENT};
 use crate::formats::python::literal::parse_str_text;
 use crate::formats::python::repr::str_text;
@@ -44,12 +46,17 @@ impl<'r, 'a> Assembly<'r, 'a> {
     }
 
     fn assemble(&mut self, mut place: Place<'a>) -> Result<()> {
+        let order = WeightOrder::of(&place.reader, &place.prefix);
         self.add_modules(&mut place)?;
         self.context.at_no_item();
-        self.add_weights(&place)?;
+        self.add_weights(&place, &order)?;
         self.add_settings(&place)?;
         self.settle_gets(&mut place)?;
         self.context.at_no_item();
+        let calls = place.reader.calls.iter().filter(|(_, call)| call.parameters.is_none());
+        let called: Vec<&str> = calls.map(|(target, _)| *target).collect();
+        order.settle_below(self.tree, place.module, &called)?;
+        order.arrange(self.tree, place.module)?;
         self.give_graph(place)
     }
 
@@ -135,23 +142,38 @@ impl<'r, 'a> Assembly<'r, 'a> {
 
     /// Makes every weight a member, needed by a node or not; but scales and zero points belong to
     /// the tensors that they are of.
-    fn add_weights(&mut self, place: &Place<'a>) -> Result<()> {
+    fn add_weights(&mut self, place: &Place<'a>, order: &WeightOrder<'a>) -> Result<()> {
         let reader = &place.reader;
-        let channels = reader.weights.values().filter_map(|weight| weight.channels);
-        let mut hidden: FxHashSet<&str> = channels.flat_map(|(scales, zero_points)| [scales, zero_points]).collect();
+        let channels = reader.weights.values().filter_map(|weight| weight.channels.as_ref());
+        let named = |channel: &Channel<'a>| match channel {
+            Channel::Weight(name) => Some(*name),
+            _ => None,
+        };
+        let mut hidden: FxHashSet<&str> =
+            channels.flat_map(|(scales, zero_points)| [scales, zero_points]).filter_map(named).collect();
         if !hidden.is_empty() {
             for (node, _) in &reader.gets {
                 hidden.remove(format!("{}{}", place.prefix, reader.graph.target(*node)).as_str());
             }
         }
+        // What nodes named after it read, and has no prefix, is a constant of the module above.
+        let gets = reader.gets.iter().map(|(node, _)| (*node, reader.graph.target(*node)));
+        let above: FxHashSet<&str> = gets
+            .filter(|(node, target)| !place.prefix.is_empty() && reader.scope.names.get(target) == Some(node))
+            .map(|(_, target)| target)
+            .collect();
         for (&name, weight) in &reader.weights {
             let Some(tensor) = weight.tensor.as_ref().filter(|_| !hidden.contains(name)) else { continue };
             self.context.at_weight(name);
             let Some(path) = name.strip_prefix(place.prefix.as_str()) else {
+                if above.contains(name) {
+                    continue;
+                }
                 let message = format!("its name does not begin with `{}`", place.prefix);
                 return Err(self.context.error_at(weight.at, message));
             };
-            self.set_tensor(place.module, path, kind_of(tensor), tensor.clone(), weight.at)?;
+            let kind = order.kind(path).unwrap_or_else(|| kind_of(tensor));
+            self.set_tensor(place.module, path, kind, tensor.clone(), weight.at)?;
         }
         self.context.at_no_item();
         Ok(())
@@ -211,7 +233,10 @@ impl<'r, 'a> Assembly<'r, 'a> {
             let name = format!("{}{target}", place.prefix);
             let is_named_so = place.reader.scope.names.get(target.as_str()) == Some(&node);
 
-            if let Some(tensor) = self.binder.find(&name).cloned() {
+            let is_above = !place.prefix.is_empty() && is_named_so && !target.starts_with(&place.prefix);
+            let told_above = place.reader.weights.get(target.as_str()).filter(|_| is_above);
+            let tensor_above = told_above.and_then(|weight| weight.tensor.clone());
+            if let Some(tensor) = self.binder.find(&name).filter(|_| tensor_above.is_none()).cloned() {
                 if !matches!(self.tree.resolve(place.module, &target), Some(Member::Attribute(_))) {
                     self.set_tensor(place.module, &target, kind_of(&tensor), tensor, at)?;
                 }
@@ -220,7 +245,10 @@ impl<'r, 'a> Assembly<'r, 'a> {
             }
             let meta = place.reader.graph[node].value().and_then(|value| value.as_tensor()).cloned();
             if is_named_so {
-                let tensor = self.binder.bind_untold([&target, &name], meta, at)?;
+                let tensor = match tensor_above {
+                    Some(tensor) => tensor,
+                    None => self.binder.bind_untold([&target, &name], meta, at)?,
+                };
                 let path = format!("{PARENT}{target}");
                 self.set_tensor(place.module, &path, TensorKind::Constant, tensor, at)?;
                 let graph = &mut place.reader.graph;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::context::{shown, Context};
+use super::fields::Channel;
 use super::module::ModuleReader;
 use crate::formats::weights::Weights;
 use crate::ir::tensor::Quantization;
@@ -37,8 +38,8 @@ impl<'r, 'a> Binder<'r, 'a> {
                 self.context.at_weight(name);
                 let at = weight.at;
                 let mut meta = weight.meta.clone();
-                if let Some(channels) = weight.channels {
-                    self.link(module, &mut meta, channels, at)?;
+                if let Some(channels) = &weight.channels {
+                    self.link(module, &mut meta, [&channels.0, &channels.1], at)?;
                 }
                 let tensor = self.bind(name, meta, at)?;
                 if let Some(weight) = module.weights.get_mut(name) {
@@ -134,13 +135,9 @@ impl<'r, 'a> Binder<'r, 'a> {
         &self,
         module: &ModuleReader<'a>,
         meta: &mut TensorMeta,
-        (scale_name, zero_point_name): (&str, &str),
+        told: [&Channel<'_>; 2],
         at: Option<usize>,
     ) -> Result<()> {
-        let tensor = |name: &str| -> Result<Arc<Tensor>> {
-            let found = module.weights.get(name).and_then(|weight| weight.tensor.clone());
-            found.ok_or_else(|| self.wrong_link(name, "is no weight of this module that is not quantized itself", at))
-        };
         let Some(Quantization::PerChannel { axis, scales, zero_points, .. }) = &mut meta.quantization else {
             return Ok(());
         };
@@ -148,14 +145,48 @@ impl<'r, 'a> Binder<'r, 'a> {
         let Some(channels) = channels else {
             return Err(self.context.error_at(at, "its `q_per_channel_axis` is no dimension that it has"));
         };
-        for (slot, name) in [(scales, scale_name), (zero_points, zero_point_name)] {
-            let found = tensor(name)?;
-            if found.sizes() != Some(&[channels]) {
-                return Err(self.wrong_link(name, &format!("does not have {channels} elements, one a channel"), at));
-            }
-            *slot = Some(found);
+        for (slot, channel) in [scales, zero_points].into_iter().zip(told) {
+            *slot = Some(match channel {
+                Channel::Weight(name) => {
+                    let found = module.weights.get(name).and_then(|weight| weight.tensor.clone());
+                    let found = found.ok_or_else(|| {
+                        self.wrong_link(name, "is no weight of this module that is not quantized itself", at)
+                    })?;
+                    if found.sizes() != Some(&[channels]) {
+                        let what = format!("does not have {channels} elements, one a channel");
+                        return Err(self.wrong_link(name, &what, at));
+                    }
+                    found
+                }
+                Channel::Ints(values) => {
+                    let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+                    self.numbers(Dtype::Int64, values.len(), bytes, channels, at)?
+                }
+                Channel::Floats(values) => {
+                    let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+                    self.numbers(Dtype::Float64, values.len(), bytes, channels, at)?
+                }
+            });
         }
         Ok(())
+    }
+
+    /// Scales or zero points that stand in the file as numbers.
+    fn numbers(
+        &self,
+        dtype: Dtype,
+        count: usize,
+        bytes: Vec<u8>,
+        channels: i64,
+        at: Option<usize>,
+    ) -> Result<Arc<Tensor>> {
+        if i64::try_from(count) != Ok(channels) {
+            let message = format!("{count} scales or zero points are told, and it has {channels} channels");
+            return Err(self.context.error_at(at, message));
+        }
+        Tensor::from_bytes(TensorMeta::new(dtype, [channels]), bytes)
+            .map(Arc::new)
+            .map_err(|error| self.context.located(error, at))
     }
 
     fn wrong_link(&self, name: &str, what: &str, at: Option<usize>) -> Error {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use serde::de::{DeserializeSeed, Deserializer, Error as SerdeError, Visitor};
 
+use super::bare::Bare;
 use crate::ir::tensor::Value;
 use crate::ir::{Error, ErrorKind, Symbols};
 
@@ -13,6 +14,7 @@ use crate::ir::{Error, ErrorKind, Symbols};
 pub(super) struct Context<'a> {
     text: &'a str,
     symbols: &'a Arc<Symbols>,
+    bare: &'a Bare,
     trail: RefCell<Trail<'a>>,
     failure: RefCell<Option<Error>>,
     numbers: Numbers,
@@ -21,7 +23,7 @@ pub(super) struct Context<'a> {
 }
 
 /// Shape, dtype, stride and requires_grad as spelled.
-pub(super) type ValueKey<'a> = (&'a str, &'a str, &'a str, bool);
+pub(super) type ValueKey<'a> = (&'a str, &'a str, Option<&'a str>, Option<&'a str>);
 
 /// What is being read, so that a message can say it.
 #[derive(Default)]
@@ -49,10 +51,11 @@ struct Numbers {
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn new(text: &'a str, symbols: &'a Arc<Symbols>) -> Self {
+    pub(super) fn new(text: &'a str, symbols: &'a Arc<Symbols>, bare: &'a Bare) -> Self {
         Context {
             text,
             symbols,
+            bare,
             trail: RefCell::default(),
             failure: RefCell::default(),
             numbers: Numbers::default(),
@@ -62,6 +65,14 @@ impl<'a> Context<'a> {
 
     pub(super) fn symbols(&self) -> &'a Arc<Symbols> {
         self.symbols
+    }
+
+    /// The number for which a string stands that was borrowed from the file: NaN, inf or -inf.
+    pub(super) fn bare(&self, part: &str) -> Option<f64> {
+        if self.bare.is_empty() {
+            return None;
+        }
+        self.bare.get(&self.offset(part)?).copied()
     }
 
     /// Where in the file a string stands that was borrowed from it.
@@ -269,7 +280,10 @@ impl<'a> Visitor<'a> for Text<'_, 'a> {
     }
 
     fn visit_borrowed_str<E: SerdeError>(self, text: &'a str) -> Result<&'a str, E> {
-        Ok(text)
+        match self.0.bare(text) {
+            None => Ok(text),
+            Some(value) => Err(self.0.fail(format!("{value} stands where a string should"))),
+        }
     }
 
     fn visit_str<E: SerdeError>(self, text: &str) -> Result<&'a str, E> {

@@ -2,11 +2,16 @@
 
 mod argument;
 mod assemble;
+mod bare;
 mod bind;
 mod context;
+mod encoded;
+mod field;
 mod fields;
 mod module;
 mod node;
+mod order;
+mod value;
 
 use serde::de::DeserializeSeed;
 
@@ -14,10 +19,14 @@ use super::GRAPH_MODULE;
 use crate::formats::weights::Weights;
 use crate::ir::{Error, ErrorKind, ModuleTree, Result};
 use assemble::Assembly;
+use bare::Bare;
 use context::Context;
 use module::ModuleSeed;
 
-/// Reads the JSON that `serialize_module` of torch 1.12.1 gives, or [`write`](super::write).
+/// Reads the JSON that `serialize_module` of torch 1.8 to 1.12 gives, or [`write`](super::write).
+///
+/// What a release did not tell yet need not be there: users, `requires_grad`, strides, how a node is
+/// quantized. `NaN` and `Infinity`, which Python's `json` writes, are numbers.
 ///
 /// With `weights` every entry of the file is bound to its tensor there, whose bytes are shared;
 /// dtypes and shapes must agree, and no tensor may be missing or left over. Without, the tensors
@@ -25,15 +34,23 @@ use module::ModuleSeed;
 ///
 /// Modules that nodes call become graph modules (those in `modules`) and leaf modules with their
 /// type, settings and tensors. What a get_attr node reads and `weights` does not have was a
-/// constant of the module above: it is the member `parent.NAME`.
+/// constant of the module above: it is the member `parent.NAME`. Members have such an order, and
+/// tensors are such parameters and buffers, that writing gives the order of `weights` again.
 ///
 /// A file that is not what it should be is [`ErrorKind::Parse`] with the place; one that nests
 /// deeper than the library goes is [`ErrorKind::Limit`].
 pub fn read(text: &[u8], weights: Option<&Weights>) -> Result<ModuleTree> {
     let text = std::str::from_utf8(text).map_err(|error| not_utf8(text, error.valid_up_to()))?;
+    read_text(text, &Bare::default(), weights).or_else(|error| match bare::replace(text) {
+        Some((text, bare)) if error.kind == ErrorKind::Parse => read_text(&text, &bare, weights),
+        _ => Err(error),
+    })
+}
+
+fn read_text(text: &str, bare: &Bare, weights: Option<&Weights>) -> Result<ModuleTree> {
     let mut tree = ModuleTree::new(GRAPH_MODULE);
     let symbols = tree.symbols().clone();
-    let context = Context::new(text, &symbols);
+    let context = Context::new(text, &symbols, bare);
 
     let mut deserializer = serde_json::Deserializer::from_str(text);
     // What may nest is counted: modules where they are entered, arguments where they open.

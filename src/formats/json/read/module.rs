@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::argument::Scope;
 use super::context::{shown, Context, Text};
-use super::fields::Fields;
+use super::fields::{Channel, Fields};
 use super::node::{NodeSeed, Parameters};
 use crate::ir::tree::MAX_MODULE_DEPTH;
 use crate::ir::{Error, ErrorKind, Graph, NodeId, Tensor, TensorMeta};
@@ -34,8 +34,8 @@ pub(super) struct NodeRecord<'a> {
     pub(super) name: &'a str,
     /// Where it stands in the text.
     pub(super) at: Option<usize>,
-    /// Where its users end.
-    pub(super) users_end: usize,
+    /// Where its users end; None if it tells none.
+    pub(super) users_end: Option<usize>,
 }
 
 /// The first call of a module.
@@ -48,8 +48,8 @@ pub(super) struct Call<'a> {
 /// What `weights` tells of one tensor.
 pub(super) struct Weight<'a> {
     pub(super) meta: TensorMeta,
-    /// The names of its scales and zero points, if it has them per channel.
-    pub(super) channels: Option<(&'a str, &'a str)>,
+    /// Its scales and zero points, if it has them per channel.
+    pub(super) channels: Option<(Channel<'a>, Channel<'a>)>,
     pub(super) at: Option<usize>,
     /// The tensor itself, once it is made.
     pub(super) tensor: Option<Arc<Tensor>>,
@@ -126,9 +126,10 @@ impl<'a> ModuleReader<'a> {
         let mut taken = 0;
         let mut users = Vec::new();
         for (index, record) in self.nodes.iter().enumerate() {
+            let Some(users_end) = record.users_end else { continue };
             let names;
-            (names, rest) = rest.split_at_checked(record.users_end.saturating_sub(taken)).unwrap_or((rest, &[]));
-            taken = record.users_end;
+            (names, rest) = rest.split_at_checked(users_end.saturating_sub(taken)).unwrap_or((rest, &[]));
+            taken = users_end;
             // Mostly they are told in the order in which they come: the names need no looking up.
             let told = names.iter().copied().map(Some);
             if self.graph.users(record.node).map(|user| self.file_name(user)).eq(told) {
@@ -279,20 +280,17 @@ impl<'a> Visitor<'a> for WeightSeed<'_, 'a> {
         let mut fields = Fields::default();
         while let Some(key) = map.next_key_seed(Text(context))? {
             context.at_key(Some(key));
-            let known = fields.read(key, context, &mut map)? || fields.read_channels(key, context, &mut map)?;
+            let known = fields.read(key, context, &mut map)? || fields.read_weight(key, context, &mut map)?;
             if !known {
                 return Err(context.fail("a weight has no such key"));
             }
         }
         context.at_key(None);
         let meta = fields.meta().map_err(|what| context.fail(what))?;
-        let channels = match fields.qscheme.is_some() && fields.scale.is_none() {
-            false => None,
-            true => match (fields.channels.scales, fields.channels.zero_points, fields.channels.axis) {
-                (Some(scales), Some(zero_points), Some(_)) => Some((scales, zero_points)),
-                _ => return Err(context.fail("scales, zero points and axis per channel are not all there")),
-            },
-        };
+        let channels = fields.channels().map_err(|what| context.fail(what))?;
+        if meta.dtype.is_quantized() && meta.quantization.is_none() {
+            return Err(context.fail("it is quantized, but it is not told how"));
+        }
         Ok(Weight { meta, channels, at: context.offset(name), tensor: None })
     }
 }

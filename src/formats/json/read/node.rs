@@ -10,8 +10,10 @@ use super::argument::{ArgsSeed, ArgumentSeed, KwargsSeed};
 use super::context::{shown, Context, Text};
 use super::fields::Fields;
 use super::module::{Call, ModuleReader, NodeRecord};
+use super::value::described;
+use crate::formats::json::VALUE;
 use crate::ir::name::{is_legal_name, is_reserved_name};
-use crate::ir::{Args, Argument, At, Kwargs, Meta, NodeId, Op, Value};
+use crate::ir::{Args, Argument, At, Kwargs, Meta, NodeId, Op};
 
 /// Reads the node at `index` into its module.
 pub(super) struct NodeSeed<'c, 'a> {
@@ -98,9 +100,10 @@ impl<'a> Visitor<'a> for NodeSeed<'_, 'a> {
         }
         context.at_key(None);
         let parts_name = parts.name;
+        let users_end = parts.users.map(|()| module.users.len());
         let node = module.add_node(context, index, at, parts)?;
         let name = parts_name.unwrap_or_default();
-        module.nodes.push(NodeRecord { node, name, at, users_end: module.users.len() });
+        module.nodes.push(NodeRecord { node, name, at, users_end });
         Ok(())
     }
 }
@@ -116,7 +119,7 @@ impl<'a> ModuleReader<'a> {
         context: &Context<'a>,
         index: usize,
         at: Option<usize>,
-        parts: Parts<'a>,
+        mut parts: Parts<'a>,
     ) -> Result<NodeId, E> {
         let missing = |key: &str| context.fail::<E>(format!("the key `{key}` is missing"));
         let name = parts.name.ok_or_else(|| missing("name"))?;
@@ -124,7 +127,6 @@ impl<'a> ModuleReader<'a> {
         let target = parts.target.ok_or_else(|| missing("target"))?;
         let mut args = parts.args.ok_or_else(|| missing("args"))?;
         let kwargs = parts.kwargs.ok_or_else(|| missing("kwargs"))?;
-        parts.users.ok_or_else(|| missing("users"))?;
         let op = Op::from_name(op_code)
             .ok_or_else(|| context.fail(format!("`op_code` is none of FX: {:?}", shown(op_code))))?;
         if target.contains('\0') {
@@ -135,6 +137,8 @@ impl<'a> ModuleReader<'a> {
         }
         let infos = self.scope.infos.take();
         match op {
+            // Until 1.8 a tuple was not unpacked, and the output told of itself what it is.
+            Op::Output if parts.users.is_none() && infos.is_empty() => args = old_output_args(args),
             Op::Output => args = output_args(args),
             _ if !infos.is_empty() => {
                 return Err(context.fail("a reference to a node has keys that only references in an output have"));
@@ -173,11 +177,19 @@ impl<'a> ModuleReader<'a> {
             meta.value = Some(parts.fields.value(context).map_err(|what| context.fail(what))?);
         }
         let symbols = context.symbols();
+        if meta.value.is_none() {
+            meta.value = parts.lowering.get(VALUE).and_then(|argument| described(argument, symbols)).map(Arc::new);
+            if meta.value.is_some() {
+                parts.lowering.shift_remove(VALUE);
+            }
+        }
         if let Some(ph_type) = parts.ph_type {
             meta.entries.insert(symbols.intern("ph_type"), Argument::Str(symbols.intern(ph_type)));
         }
         if !parts.lowering.is_empty() {
-            meta.entries.insert(symbols.intern("lowering_info"), dict(context, parts.lowering));
+            let info = dict(context, parts.lowering);
+            info.check().map_err(|error| context.stop(context.located(error, at)))?;
+            meta.entries.insert(symbols.intern("lowering_info"), info);
         }
         self.graph.set_all_meta(node, meta).map_err(|error| context.stop(error))?;
 
@@ -217,8 +229,16 @@ impl<'a> ModuleReader<'a> {
         node: NodeId,
         entries: Vec<(&'a str, Argument)>,
     ) -> Result<(), String> {
-        let (fields, lowering) = Fields::from_entries(entries, context.symbols())?;
-        let told = Value::Tensor(fields.meta()?);
+        let symbols = context.symbols();
+        let (fields, mut lowering) = Fields::from_entries(entries, symbols)?;
+        let description = lowering.iter().position(|(key, _)| *key == VALUE).filter(|_| fields.is_empty());
+        let told = match description.map(|at| (at, described(&lowering[at].1, symbols))) {
+            Some((at, Some(told))) => {
+                lowering.remove(at);
+                told
+            }
+            _ => fields.told()?,
+        };
         match self.graph[node].value() {
             Some(known) if **known == told => Ok(()),
             Some(_) => Err("the node itself tells otherwise".into()),
@@ -241,9 +261,20 @@ fn dict<'s>(context: &Context<'_>, entries: impl IntoIterator<Item = (&'s str, A
 
 /// What the graph returns: a tuple of several elements stands unpacked in the file.
 fn output_args(mut args: Args) -> Args {
-    match args.as_slice() {
-        [single] if !matches!(single, Argument::List(_)) => args,
+    match args.len() {
+        1 => args,
         _ => Args::from_iter([Argument::Tuple(args.drain(..).collect())]),
+    }
+}
+
+/// What the graph returns where nothing is unpacked.
+fn old_output_args(mut args: Args) -> Args {
+    match args.as_mut_slice() {
+        [single] => {
+            make_tuple(single);
+            args
+        }
+        _ => output_args(args),
     }
 }
 

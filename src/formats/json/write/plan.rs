@@ -5,13 +5,16 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::check::{argument_fault, meta_fault, node_tensor, tensor_fault};
-use super::quantized::{scales_as_stored, zero_points_as_stored};
-use super::{SerializeOptions, WeightMap};
-use crate::formats::json::PARENT;
+use super::check::{argument_fault, meta_fault, node_info, output_value, quantization_fault, tensor_fault, value_info};
+use super::leaf::Leaf;
+use super::quantized::{numbers, scales_as_stored, zero_points_as_stored};
+use super::weight::{channel_names, Entry};
+use super::{first, SerializeOptions, WeightMap};
+use crate::formats::json::{OutputInfo, WeightQuantization, PARENT};
+use crate::ir::lowering::LeafMember;
 use crate::ir::tensor::Quantization;
 use crate::ir::{Argument, Attribute, Dtype, Error, ErrorKind, Graph, Member, ModuleId, ModuleKind, ModuleTree};
-use crate::ir::{NodeId, Op, Result, Symbol, Tensor, TensorKind, TensorMeta};
+use crate::ir::{NodeId, Op, Result, Symbol, Tensor, TensorKind};
 
 /// Everything that is written.
 pub(super) struct Plan<'t> {
@@ -24,7 +27,7 @@ pub(super) struct Plan<'t> {
 pub(super) struct ModulePlan<'t> {
     pub(super) graph: &'t Graph,
     /// The metadata that stands under `weights`.
-    pub(super) entries: IndexMap<String, TensorMeta>,
+    pub(super) entries: IndexMap<String, Entry>,
     /// The graph modules that it calls, by target.
     pub(super) submodules: IndexMap<&'t str, ModulePlan<'t>>,
     /// The modules that nodes call, by target.
@@ -43,12 +46,16 @@ struct Placed {
     /// As the module has it.
     member: Arc<Tensor>,
     /// For the message when another tensor wants the same name.
-    owner: (ModuleId, NodeId),
+    owner: Owner,
 }
+
+/// Who needs a weight: a node of a module, or the module alone.
+type Owner = (ModuleId, Option<NodeId>);
 
 impl<'t> Plan<'t> {
     pub(super) fn new(tree: &'t ModuleTree, module: ModuleId, options: &SerializeOptions) -> Result<Plan<'t>> {
-        let mut planner = Planner { tree, options, weights: IndexMap::new() };
+        let fused = fused_tables(tree, module)?;
+        let mut planner = Planner { tree, options, weights: IndexMap::new(), fused };
         let root = planner.module(module, "")?;
         Ok(Plan { tree, root, weights: planner.weights })
     }
@@ -85,6 +92,8 @@ struct Planner<'t, 'o> {
     tree: &'t ModuleTree,
     options: &'o SerializeOptions,
     weights: IndexMap<String, Placed>,
+    /// The tables of quantized embeddings, and the dtype that is told of them.
+    fused: FxHashMap<*const Tensor, Dtype>,
 }
 
 impl<'t> Planner<'t, '_> {
@@ -100,6 +109,11 @@ impl<'t> Planner<'t, '_> {
             called,
             names: vec![""; graph.slot_count()],
         };
+        for &kind in first::kinds(self.options.schema.weights_first) {
+            for (path, tensor) in first::named(self.tree, module, kind)? {
+                self.add_weight(&mut plan, format!("{prefix}{path}"), kind, tensor, (module, None))?;
+            }
+        }
         let mut has_constants = false;
         let mut leafs_done = FxHashSet::default();
         for node in graph.nodes() {
@@ -122,8 +136,7 @@ impl<'t> Planner<'t, '_> {
                         }
                         ModuleKind::Leaf | ModuleKind::Holder => {
                             if leafs_done.insert(callee) {
-                                let owner = (module, node);
-                                self.leaf(&mut plan, callee, &format!("{prefix}{target}"), owner)?;
+                                self.leaf(&mut plan, callee, &format!("{prefix}{target}"), (module, node))?;
                             }
                         }
                     }
@@ -157,17 +170,18 @@ impl<'t> Planner<'t, '_> {
     /// The tensors of a module that is one operation. Modules inside it belong to it, unless they
     /// are called themselves.
     fn leaf(&mut self, plan: &mut ModulePlan<'t>, leaf: ModuleId, path: &str, owner: (ModuleId, NodeId)) -> Result<()> {
-        let mut waiting = vec![(leaf, path.to_owned())];
-        while let Some((module, path)) = waiting.pop() {
-            let found = self.tree.get(module)?;
-            for (&name, attribute) in found.attributes() {
-                if let Attribute::Tensor(kind, tensor) = attribute {
-                    let key = format!("{path}.{}", self.tree.symbols().text(name));
-                    self.add_weight(plan, key, *kind, tensor, None, owner)?;
-                }
+        let options = self.options;
+        let type_name = self.tree.symbols().text(self.tree.get(leaf)?.type_name());
+        if options.strict_lowering && options.lowering.of_type(type_name).is_none() {
+            let what = format!("its module is a {type_name}, of which it is not known what to tell");
+            return Err(fault(ErrorKind::Unsupported, plan.graph, owner.1, &what));
+        }
+        let members =
+            Leaf { tree: self.tree, module: leaf, called: &plan.called_modules }.members(&options.lowering)?;
+        for (name, member) in members {
+            if let LeafMember::Tensor(kind, tensor) = member {
+                self.add_weight(plan, format!("{path}.{name}"), kind, tensor, (owner.0, Some(owner.1)))?;
             }
-            let below = found.submodules().iter().rev().filter(|(_, id)| !plan.called_modules.contains(id));
-            waiting.extend(below.map(|(&name, &id)| (id, format!("{path}.{}", self.tree.symbols().text(name)))));
         }
         Ok(())
     }
@@ -175,12 +189,14 @@ impl<'t> Planner<'t, '_> {
     fn get_attr(&mut self, plan: &mut ModulePlan<'t>, module: ModuleId, node: NodeId, prefix: &str) -> Result<()> {
         let graph = plan.graph;
         let target = graph.text(graph[node].target());
-        let owner = (module, node);
+        let owner = (module, Some(node));
         let member = self.tree.resolve(module, target);
         if let Some(name) = target.strip_prefix(PARENT) {
-            // Its metadata stands in the module above. Its bytes, where they are here, go along.
-            if let Some(Member::Attribute(Attribute::Tensor(_, tensor))) = member {
-                if tensor.data().is_some() {
+            if let Some(Member::Attribute(Attribute::Tensor(kind, tensor))) = member {
+                if self.options.schema.parent_weights {
+                    self.add_weight(plan, name.to_owned(), *kind, tensor, owner)?;
+                } else if tensor.data().is_some() {
+                    // Its metadata stands in the module above. Its bytes, where they are here, go along.
                     self.place(name, tensor.clone(), tensor, owner)?;
                 }
             }
@@ -193,8 +209,7 @@ impl<'t> Planner<'t, '_> {
                     // Told of already, by a leaf module or a node before this one.
                     return self.place(&key, tensor.clone(), tensor, owner);
                 }
-                let fused = fused_dtype(graph, node).filter(|_| tensor.dtype() == Dtype::Uint8);
-                self.add_weight(plan, key, *kind, tensor, fused, owner)
+                self.add_weight(plan, key, *kind, tensor, owner)
             }
             Some(_) => Err(fault(
                 ErrorKind::Unsupported,
@@ -212,74 +227,85 @@ impl<'t> Planner<'t, '_> {
         key: String,
         kind: TensorKind,
         tensor: &Arc<Tensor>,
-        fused: Option<Dtype>,
-        owner: (ModuleId, NodeId),
+        owner: Owner,
     ) -> Result<()> {
         let about = |mut error: Error| {
             error.message = format!("weight `{key}`: {}", error.message);
-            error.at_node(owner.1)
+            at_owner(error, owner)
         };
+        let wrong = |what: String| about(Error::new(ErrorKind::InvalidArgument, what));
+        let schema = &self.options.schema;
+        let fused = self.fused.get(&Arc::as_ptr(tensor)).copied();
         let mut meta = tensor.meta().clone();
         meta.dtype = fused.unwrap_or(meta.dtype);
         meta.requires_grad.get_or_insert(kind == TensorKind::Parameter);
         if meta.stride.is_none() {
             meta.stride = tensor.strides().map(|strides| strides.iter().map(|&stride| stride.into()).collect());
         }
-        if let Some(what) = tensor_fault(&meta) {
-            return Err(about(Error::new(ErrorKind::InvalidArgument, what)));
+        if let Some(what) = quantization_fault(&meta) {
+            return Err(wrong(what));
+        }
+        if let Some(what) = tensor_fault(&meta, schema) {
+            return Err(wrong(what));
         }
         let written = match fused {
             Some(_) => Arc::new(tensor.with_meta(meta.clone()).map_err(about)?),
             None => tensor.clone(),
         };
-        let mut channels = Vec::new();
+        let mut stored = Vec::new();
+        let mut told = None;
         if let Some(Quantization::PerChannel { axis, scales, zero_points, .. }) = &meta.quantization {
+            let unknown = || wrong("its scales, zero points or axis are not known".into());
             let (Some(_), Some(scales), Some(zero_points)) = (axis, scales, zero_points) else {
-                let message = "its scales, zero points or axis are not known";
-                return Err(about(Error::new(ErrorKind::InvalidArgument, message)));
+                return Err(unknown());
             };
-            channels.push((format!("{key}{SCALES}"), scales_as_stored(scales).map_err(about)?));
-            channels.push((format!("{key}{ZERO_POINTS}"), zero_points_as_stored(zero_points).map_err(about)?));
+            match schema.weight_quantization {
+                WeightQuantization::Weights => {
+                    let (scale_name, zero_point_name) = channel_names(&key);
+                    stored.push((scale_name, scales_as_stored(scales).map_err(about)?));
+                    stored.push((zero_point_name, zero_points_as_stored(zero_points).map_err(about)?));
+                }
+                WeightQuantization::QuantizedType => {
+                    let numbers = |tensor| numbers(tensor).map_err(about)?.ok_or_else(unknown);
+                    told = Some((numbers(scales)?, numbers(zero_points)?));
+                }
+            }
         }
         // torch's dictionary of weights gets them before the tensor that they belong to.
-        for (name, tensor) in &channels {
+        for (name, tensor) in &stored {
             self.place(name, tensor.clone(), tensor, owner)?;
         }
         self.place(&key, written, tensor, owner)?;
-        plan.entries.insert(key, meta);
-        for (name, tensor) in channels {
+        plan.entries.insert(key, Entry { meta, channels: told });
+        for (name, tensor) in stored {
             let mut meta = tensor.meta().clone();
             meta.requires_grad.get_or_insert(false);
-            plan.entries.insert(name, meta);
+            plan.entries.insert(name, Entry { meta, channels: None });
         }
         Ok(())
     }
 
-    fn place(
-        &mut self,
-        name: &str,
-        tensor: Arc<Tensor>,
-        member: &Arc<Tensor>,
-        owner: (ModuleId, NodeId),
-    ) -> Result<()> {
-        let Some(known) = self.weights.get(name) else {
+    fn place(&mut self, name: &str, tensor: Arc<Tensor>, member: &Arc<Tensor>, owner: Owner) -> Result<()> {
+        let Some(known) = self.weights.get_mut(name) else {
             self.weights.insert(name.to_owned(), Placed { tensor, member: member.clone(), owner });
             return Ok(());
         };
         if Arc::ptr_eq(&known.member, member) || known.member == *member {
             return Ok(());
         }
-        let (one, two) = (self.owner_text(known.owner), self.owner_text(owner));
+        let known = known.owner;
+        let (one, two) = (self.owner_text(known), self.owner_text(owner));
         let message = format!("two tensors would both be the weight `{name}`: one needed by {one}, one by {two}");
-        Err(Error::new(ErrorKind::InvalidArgument, message).at_node(owner.1))
+        Err(at_owner(Error::new(ErrorKind::InvalidArgument, message), owner))
     }
 
-    fn owner_text(&self, (module, node): (ModuleId, NodeId)) -> String {
+    fn owner_text(&self, (module, node): Owner) -> String {
         let path = self.tree.path(module, self.tree.root()).unwrap_or_default();
-        let name = self.tree.graph(module).map(|graph| graph.name(node)).unwrap_or_default();
-        match path.as_str() {
-            "" => format!("node `{name}`"),
-            _ => format!("node `{name}` of module `{path}`"),
+        let name = node.and_then(|node| Some(self.tree.graph(module).ok()?.name(node)));
+        match (name, path.as_str()) {
+            (Some(name), "") => format!("node `{name}`"),
+            (Some(name), _) => format!("node `{name}` of module `{path}`"),
+            (None, _) => format!("module `{path}`"),
         }
     }
 
@@ -287,6 +313,7 @@ impl<'t> Planner<'t, '_> {
         let graph = plan.graph;
         let found = &graph[node];
         let symbols = graph.symbols();
+        let schema = &self.options.schema;
         let unsupported = |what: String| fault(ErrorKind::Unsupported, graph, node, &what);
         for (at, argument) in found.args().iter().enumerate() {
             if let Some(what) = argument_fault(argument, symbols) {
@@ -299,27 +326,32 @@ impl<'t> Planner<'t, '_> {
                 return Err(unsupported(format!("keyword argument `{key}` is or holds {what}")));
             }
         }
-        if let Some(what) = meta_fault(graph, node) {
+        if let Some(what) = meta_fault(graph, node, schema) {
             return Err(fault(ErrorKind::InvalidArgument, graph, node, &what));
         }
-        let needs_tensor = |node: NodeId| match node_tensor(graph, node) {
+        let needs = |known: std::result::Result<(), String>, node: NodeId| match known {
             Err(what) if !self.options.allow_missing_meta => Err(fault(ErrorKind::InvalidArgument, graph, node, &what)),
             _ => Ok(()),
         };
+        let needs_info = |node: NodeId| needs(node_info(graph, node, schema).map(drop), node);
         match found.op() {
+            Op::Output if schema.output_info == OutputInfo::Node => {
+                let known = output_value(graph, node).and_then(|value| value_info(&value, schema).map(drop));
+                needs(known, node)
+            }
             Op::Output => {
                 let mut returned = Vec::new();
                 found.args().iter().for_each(|argument| argument.for_each_node(&mut |node| returned.push(node)));
-                returned.into_iter().try_for_each(needs_tensor)
+                returned.into_iter().try_for_each(needs_info)
             }
             _ if plan.is_graph_call(node) => Ok(()),
             Op::CallModule => {
-                needs_tensor(node)?;
-                let leaf = plan.called.get(&found.target()).and_then(|leaf| self.tree.get(*leaf).ok());
-                let has_name = symbols
-                    .find("name")
-                    .zip(leaf)
-                    .is_some_and(|(name, leaf)| matches!(leaf.attributes().get(&name), Some(Attribute::Value(_))));
+                needs_info(node)?;
+                let Some(&module) = plan.called.get(&found.target()) else { return Ok(()) };
+                let leaf = Leaf { tree: self.tree, module, called: &plan.called_modules };
+                let members = leaf.members(&self.options.lowering)?;
+                let has_name =
+                    members.iter().any(|(name, member)| name == "name" && !matches!(member, LeafMember::Tensor(..)));
                 match has_name {
                     true => Err(unsupported(
                         "its module has a setting `name`, where the format has the module's type".into(),
@@ -327,17 +359,29 @@ impl<'t> Planner<'t, '_> {
                     false => Ok(()),
                 }
             }
-            _ => needs_tensor(node),
+            _ => needs_info(node),
         }
     }
 }
 
-const SCALES: &str = "_per_channel_scales";
-const ZERO_POINTS: &str = "_per_channel_zero_points";
-
-/// The names under which the scales and zero points of a weight stand.
-pub(super) fn channel_names(key: &str) -> (String, String) {
-    (format!("{key}{SCALES}"), format!("{key}{ZERO_POINTS}"))
+/// The tensors that graphs read as tables of quantized embeddings.
+fn fused_tables(tree: &ModuleTree, top: ModuleId) -> Result<FxHashMap<*const Tensor, Dtype>> {
+    let mut tables = FxHashMap::default();
+    if tree.symbols().find("weight").is_none() {
+        return Ok(tables);
+    }
+    for module in tree.modules_below(top) {
+        let Some(graph) = tree.get(module)?.graph() else { continue };
+        for node in graph.nodes_of(Op::GetAttr) {
+            let Some(dtype) = fused_dtype(graph, node) else { continue };
+            if let Some(Member::Attribute(Attribute::Tensor(_, tensor))) = tree.resolve(module, graph.target(node)) {
+                if tensor.dtype() == Dtype::Uint8 {
+                    tables.insert(Arc::as_ptr(tensor), dtype);
+                }
+            }
+        }
+    }
+    Ok(tables)
 }
 
 /// The dtype that a table of quantized embeddings is told to have, if the node reads one.
@@ -370,6 +414,13 @@ fn check_names(plan: &ModulePlan<'_>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn at_owner(error: Error, owner: Owner) -> Error {
+    match owner.1 {
+        Some(node) => error.at_node(node),
+        None => error,
+    }
 }
 
 fn fault(kind: ErrorKind, graph: &Graph, node: NodeId, what: &str) -> Error {

@@ -14,43 +14,65 @@ pub(super) fn zero_points_as_stored(zero_points: &Arc<Tensor>) -> Result<Arc<Ten
     convert(zero_points, Dtype::Int32)
 }
 
+/// Scales or zero points as numbers.
+#[derive(Debug, PartialEq)]
+pub(super) enum Numbers {
+    Floats(Vec<f64>),
+    Ints(Vec<i64>),
+}
+
+/// The elements of scales or zero points; None if the bytes are not here.
+pub(super) fn numbers(tensor: &Tensor) -> Result<Option<Numbers>> {
+    let decode = decoder(tensor.dtype())?;
+    let Some(runs) = tensor.runs() else { return Ok(None) };
+    let elements = runs.flat_map(|run| run.chunks_exact(tensor.dtype().element_size()));
+    Ok(Some(match decode {
+        Decoder::Float(decode) => Numbers::Floats(elements.map(decode).collect()),
+        Decoder::Int(decode) => Numbers::Ints(elements.map(decode).collect()),
+    }))
+}
+
 fn convert(tensor: &Arc<Tensor>, dtype: Dtype) -> Result<Arc<Tensor>> {
     if tensor.dtype() == dtype {
         return Ok(tensor.clone());
     }
-    let decode = decoder(tensor.dtype()).ok_or_else(|| {
-        let message = format!("scales or zero points of {} cannot be made {dtype}", tensor.dtype());
-        Error::new(ErrorKind::Unsupported, message)
-    })?;
     let shape = tensor.meta().shape.iter().cloned();
     let meta = TensorMeta { requires_grad: Some(false), ..TensorMeta::new(dtype, shape) };
-    let Some(runs) = tensor.runs() else {
-        return Tensor::without_bytes(meta).map(Arc::new);
+    let to_bytes = |value: f64| match dtype {
+        Dtype::Float32 => (value as f32).to_le_bytes(),
+        _ => (value as i32).to_le_bytes(),
     };
-    let mut bytes = Vec::new();
-    for run in runs {
-        for element in run.chunks_exact(tensor.dtype().element_size()) {
-            let value = decode(element);
-            match dtype {
-                Dtype::Float32 => bytes.extend((value as f32).to_le_bytes()),
-                _ => bytes.extend((value as i32).to_le_bytes()),
-            }
+    match numbers(tensor)? {
+        None => Tensor::without_bytes(meta).map(Arc::new),
+        Some(Numbers::Floats(values)) => {
+            Tensor::from_bytes(meta, values.into_iter().flat_map(to_bytes).collect()).map(Arc::new)
+        }
+        Some(Numbers::Ints(values)) => {
+            Tensor::from_bytes(meta, values.into_iter().flat_map(|value| to_bytes(value as f64)).collect())
+                .map(Arc::new)
         }
     }
-    Tensor::from_bytes(meta, bytes).map(Arc::new)
+}
+
+enum Decoder {
+    Float(fn(&[u8]) -> f64),
+    Int(fn(&[u8]) -> i64),
 }
 
 /// How an element of that dtype is read, if it is one that scales or zero points have.
-fn decoder(dtype: Dtype) -> Option<fn(&[u8]) -> f64> {
+fn decoder(dtype: Dtype) -> Result<Decoder> {
     fn of<const N: usize>(bytes: &[u8]) -> [u8; N] {
         bytes.try_into().unwrap_or([0; N])
     }
-    Some(match dtype {
-        Dtype::Float32 => |bytes| f64::from(f32::from_le_bytes(of(bytes))),
-        Dtype::Float64 => |bytes| f64::from_le_bytes(of(bytes)),
-        Dtype::Int32 => |bytes| f64::from(i32::from_le_bytes(of(bytes))),
-        Dtype::Int64 => |bytes| i64::from_le_bytes(of(bytes)) as f64,
-        _ => return None,
+    Ok(match dtype {
+        Dtype::Float32 => Decoder::Float(|bytes| f64::from(f32::from_le_bytes(of(bytes)))),
+        Dtype::Float64 => Decoder::Float(|bytes| f64::from_le_bytes(of(bytes))),
+        Dtype::Int32 => Decoder::Int(|bytes| i64::from(i32::from_le_bytes(of(bytes)))),
+        Dtype::Int64 => Decoder::Int(|bytes| i64::from_le_bytes(of(bytes))),
+        _ => {
+            let message = format!("scales or zero points cannot be read from {dtype}");
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
     })
 }
 
