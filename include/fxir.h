@@ -998,6 +998,24 @@ typedef struct fxir_cse_options {
     void *is_impure_data;
 } fxir_cse_options;
 
+/// What is counted, and how. Make one with `fxir_size_options_init`.
+typedef struct fxir_size_options {
+    /// `sizeof(fxir_size_options)`, set by `fxir_size_options_init`.
+    size_t struct_size;
+    /// One of FXIR_SIZE_IN_*.
+    int32_t counting;
+    /// 1: a parameter that several nodes have counts at the first of them only; 0: at each, as in
+    /// torch.
+    int32_t shared_once;
+    /// Symbolic sizes as they are spelled, `s0` and `2*s0` each for itself; may be NULL when there are
+    /// none.
+    const char *const *symbols;
+    /// What they are, in the same order.
+    const int64_t *symbol_sizes;
+    /// How many.
+    size_t symbol_count;
+} fxir_size_options;
+
 /// How many bytes a node takes. torch.fx: `size_bytes`.
 typedef struct fxir_node_size {
     /// The node.
@@ -2473,6 +2491,9 @@ fxir_status fxir_lift_constants(struct fxir_module *module,
                                 size_t *lifted,
                                 struct fxir_error **error);
 
+/// Makes `*options` the defaults. Does nothing when it is NULL.
+void fxir_size_options_init(struct fxir_size_options *options);
+
 /// How many bytes one node takes; `counting` is one of FXIR_SIZE_IN_*.
 ///
 /// Statuses: FXIR_STALE_NODE, FXIR_NOT_FOUND (it is not known what the node yields),
@@ -2495,6 +2516,30 @@ fxir_status fxir_get_size_of_all_nodes(const struct fxir_module *module,
                                        size_t capacity,
                                        size_t *count,
                                        struct fxir_error **error);
+
+/// How many bytes one node takes; `options` may be NULL for the defaults.
+///
+/// Statuses: FXIR_STALE_NODE, FXIR_NOT_FOUND (it is not known what the node yields),
+/// FXIR_UNSUPPORTED (a size is symbolic, and not in the options; newer options),
+/// FXIR_INVALID_ARGUMENT. torch.fx: `get_size_of_node`.
+fxir_status fxir_get_size_of_node_with(const struct fxir_module *module,
+                                       fxir_node node,
+                                       const struct fxir_size_options *options,
+                                       struct fxir_node_size *size,
+                                       struct fxir_error **error);
+
+/// How many bytes each node but the output takes, in graph order, else as
+/// `fxir_get_size_of_all_nodes`; `options` may be NULL for the defaults.
+///
+/// Statuses: FXIR_NOT_FOUND (it is not known what a node yields; `fxir_error_node` says which),
+/// FXIR_UNSUPPORTED (a size is symbolic, and not in the options; newer options),
+/// FXIR_INVALID_ARGUMENT. torch.fx: `get_size_of_all_nodes`.
+fxir_status fxir_get_size_of_all_nodes_with(const struct fxir_module *module,
+                                            const struct fxir_size_options *options,
+                                            struct fxir_node_size *sizes,
+                                            size_t capacity,
+                                            size_t *count,
+                                            struct fxir_error **error);
 
 /// Puts the graph in order: every node after what it uses, placeholders first, the output last.
 /// Stable: of the nodes that could come next it is always the one that came first before, so a graph

@@ -212,7 +212,19 @@ public:
         detail::call(fxir_get_size_of_node, module_, node.id, counting, &size);
         return size;
     }
+    NodeSize size_of(Node node, const fxir_size_options &options) const {
+        NodeSize size{};
+        detail::call(fxir_get_size_of_node_with, module_, node.id, &options, &size);
+        return size;
+    }
     /* Of all nodes but the output, in order. */
+    std::vector<NodeSize> size_of_all(const fxir_size_options &options) const {
+        std::vector<NodeSize> sizes(node_count());
+        std::size_t count = 0;
+        detail::call(fxir_get_size_of_all_nodes_with, module_, &options, sizes.data(), sizes.size(), &count);
+        if (count < sizes.size()) sizes.resize(count);
+        return sizes;
+    }
     std::vector<NodeSize> size_of_all(std::int32_t counting = FXIR_SIZE_IN_OWN_DTYPE) const {
         std::vector<NodeSize> sizes(node_count());
         std::size_t count = 0;

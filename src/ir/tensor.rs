@@ -54,6 +54,14 @@ struct Placed {
     contiguous: bool,
 }
 
+/// By what tensors under several names are known to be one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ViewKey<'a> {
+    place: usize,
+    offset: usize,
+    view: Option<(Dtype, &'a [i64], &'a [i64])>,
+}
+
 impl Tensor {
     /// A tensor whose bytes lie row-major in `storage`, from byte `offset` on.
     pub fn new(meta: TensorMeta, storage: Arc<Storage>, offset: usize) -> Result<Tensor> {
@@ -222,6 +230,19 @@ impl Tensor {
     /// Whether the two are one view of one storage.
     pub fn is_same_view(&self, other: &Tensor) -> bool {
         self.dtype() == other.dtype() && self.meta.shape == other.meta.shape && self.lies_where(other)
+    }
+
+    /// What two tensors have in common that are one under two names: one object, or one view of one
+    /// storage.
+    pub fn view_key(self: &Arc<Self>) -> ViewKey<'_> {
+        match &self.bytes {
+            Some(bytes) if self.numel() != Some(0) => ViewKey {
+                place: Arc::as_ptr(&bytes.storage).cast::<u8>() as usize,
+                offset: bytes.offset,
+                view: Some((self.dtype(), self.sizes().unwrap_or_default(), &bytes.strides)),
+            },
+            _ => ViewKey { place: Arc::as_ptr(self) as usize, offset: 0, view: None },
+        }
     }
 
     fn lies_where(&self, other: &Tensor) -> bool {

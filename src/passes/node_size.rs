@@ -1,7 +1,9 @@
 //! How many bytes a node takes: torch's `get_size_of_node` and `get_size_of_all_nodes`.
 
+use crate::ir::tensor::ViewKey;
+use crate::ir::tensor_meta::{self, nbytes, numel};
 use crate::ir::{
-    Attribute, Error, ErrorKind, Graph, Member, ModuleId, ModuleTree, NodeId, Op, Result, Tensor, TensorKind,
+    Attribute, Dim, Error, ErrorKind, Graph, Member, ModuleId, ModuleTree, NodeId, Op, Result, Tensor, TensorKind,
     TensorMeta,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -27,42 +29,82 @@ pub struct NodeSize {
     pub total_bytes: u64,
 }
 
+/// What is counted, and how.
+#[derive(Clone, Copy, Default)]
+pub struct SizeOptions<'a> {
+    /// In which dtype elements are counted.
+    pub element_size: ElementSize,
+    /// Whether a parameter that several of the nodes asked about have counts at the first of them only;
+    /// otherwise at each, as in torch.
+    pub shared_once: bool,
+    /// What a symbolic size is, by its spelling. What it does not know, and all when there is none, is an
+    /// error.
+    pub symbol: Option<&'a dyn Fn(&str) -> Option<i64>>,
+}
+
+impl From<ElementSize> for SizeOptions<'_> {
+    fn from(element_size: ElementSize) -> Self {
+        SizeOptions { element_size, ..Default::default() }
+    }
+}
+
 /// The bytes of one node. A node of which it is not known what it yields is
-/// [`ErrorKind::NotFound`]; one with symbolic sizes is [`ErrorKind::Unsupported`].
-pub fn get_size_of_node(tree: &ModuleTree, module: ModuleId, node: NodeId, by: ElementSize) -> Result<NodeSize> {
+/// [`ErrorKind::NotFound`]; one with symbolic sizes of which nothing is known is
+/// [`ErrorKind::Unsupported`].
+pub fn get_size_of_node<'a>(
+    tree: &ModuleTree,
+    module: ModuleId,
+    node: NodeId,
+    options: impl Into<SizeOptions<'a>>,
+) -> Result<NodeSize> {
     tree.graph(module)?.get(node)?;
-    Sizes::new(tree, module, by)?.size_of(node)
+    Sizes::new(tree, module, options.into())?.size_of(node)
 }
 
 /// The bytes of every node but the output, in graph order.
-pub fn get_size_of_all_nodes(tree: &ModuleTree, module: ModuleId, by: ElementSize) -> Result<Vec<(NodeId, NodeSize)>> {
-    let mut sizes = Sizes::new(tree, module, by)?;
+pub fn get_size_of_all_nodes<'a>(
+    tree: &ModuleTree,
+    module: ModuleId,
+    options: impl Into<SizeOptions<'a>>,
+) -> Result<Vec<(NodeId, NodeSize)>> {
+    let mut sizes = Sizes::new(tree, module, options.into())?;
     let nodes = sizes.graph.nodes().filter(|&node| sizes.graph[node].op() != Op::Output);
     nodes.collect::<Vec<_>>().into_iter().map(|node| Ok((node, sizes.size_of(node)?))).collect()
 }
 
-struct Sizes<'t> {
+struct Sizes<'t, 'a> {
     tree: &'t ModuleTree,
     module: ModuleId,
     graph: &'t Graph,
-    by: ElementSize,
-    parameters: FxHashMap<ModuleId, Vec<&'t TensorMeta>>,
+    options: SizeOptions<'a>,
+    parameters: FxHashMap<ModuleId, Arc<[&'t Arc<Tensor>]>>,
+    /// The parameters that nodes before had, where each counts once.
+    counted: FxHashSet<ViewKey<'t>>,
 }
 
-impl<'t> Sizes<'t> {
-    fn new(tree: &'t ModuleTree, module: ModuleId, by: ElementSize) -> Result<Self> {
-        Ok(Sizes { tree, module, graph: tree.graph(module)?, by, parameters: FxHashMap::default() })
+impl<'t, 'a> Sizes<'t, 'a> {
+    fn new(tree: &'t ModuleTree, module: ModuleId, options: SizeOptions<'a>) -> Result<Self> {
+        let graph = tree.graph(module)?;
+        Ok(Sizes { tree, module, graph, options, parameters: FxHashMap::default(), counted: FxHashSet::default() })
     }
 
     fn size_of(&mut self, node: NodeId) -> Result<NodeSize> {
         let outputs = self.outputs(node)?;
-        let of_output = match self.by {
+        let of_output = match self.options.element_size {
             ElementSize::Own => None,
             ElementSize::OfOutput => outputs.first().map(|meta| meta.dtype.element_size() as u64),
         };
         let output_bytes = self.sum(node, outputs.iter().copied(), false, None)?;
         let parameters = self.parameters(node)?;
-        let parameter_bytes = self.sum(node, parameters.into_iter(), true, of_output)?;
+        let new: Vec<&TensorMeta> = match self.options.shared_once {
+            true => {
+                let counted = &mut self.counted;
+                let new = parameters.iter().filter(|tensor| counted.insert(tensor.view_key()));
+                new.map(|tensor| tensor.meta()).collect()
+            }
+            false => parameters.iter().map(|tensor| tensor.meta()).collect(),
+        };
+        let parameter_bytes = self.sum(node, new.into_iter(), true, of_output)?;
         let total_bytes = output_bytes.checked_add(parameter_bytes).ok_or_else(|| self.too_large(node))?;
         Ok(NodeSize { output_bytes, total_bytes })
     }
@@ -85,9 +127,9 @@ impl<'t> Sizes<'t> {
     }
 
     /// The parameters of the module that a node calls, each once however many names it has.
-    fn parameters(&mut self, node: NodeId) -> Result<Vec<&'t TensorMeta>> {
+    fn parameters(&mut self, node: NodeId) -> Result<Arc<[&'t Arc<Tensor>]>> {
         if self.graph[node].op() != Op::CallModule {
-            return Ok(Vec::new());
+            return Ok(Arc::default());
         }
         let Some(Member::Module(called)) = self.tree.resolve(self.module, self.graph.target(node)) else {
             return Err(self.refuse(ErrorKind::NotFound, node, "it calls what is no module"));
@@ -95,17 +137,18 @@ impl<'t> Sizes<'t> {
         if let Some(known) = self.parameters.get(&called) {
             return Ok(known.clone());
         }
-        let mut seen: FxHashSet<*const Tensor> = FxHashSet::default();
+        let mut seen = FxHashSet::default();
         let mut parameters = Vec::new();
         for below in self.tree.modules_below(called) {
             for attribute in self.tree.get(below)?.attributes().values() {
                 if let Attribute::Tensor(TensorKind::Parameter, tensor) = attribute {
-                    if seen.insert(Arc::as_ptr(tensor)) {
-                        parameters.push(tensor.meta());
+                    if seen.insert(tensor.view_key()) {
+                        parameters.push(tensor);
                     }
                 }
             }
         }
+        let parameters: Arc<[&Arc<Tensor>]> = parameters.into();
         self.parameters.insert(called, parameters.clone());
         Ok(parameters)
     }
@@ -120,22 +163,32 @@ impl<'t> Sizes<'t> {
     ) -> Result<u64> {
         let mut bytes: u64 = 0;
         for meta in tensors {
-            let element = match (self.by, element) {
+            let element = match (self.options.element_size, element) {
                 (ElementSize::Own, _) => None,
                 (ElementSize::OfOutput, Some(element)) => Some(element),
                 (ElementSize::OfOutput, None) => Some(meta.dtype.element_size() as u64),
             };
-            let known = match element {
-                None => meta.nbytes(),
-                Some(element) => meta.numel().map(|count| count.map(|count| u64::saturating_mul(count, element))),
-            };
-            let more = known.map_err(|error| self.refuse(error.kind, node, &error.message))?.ok_or_else(|| {
+            let sizes = self.sizes(meta).map_err(|symbol| {
                 let what = if are_parameters { "a parameter has symbolic sizes" } else { "its sizes are symbolic" };
-                self.refuse(ErrorKind::Unsupported, node, what)
+                self.refuse(ErrorKind::Unsupported, node, &format!("{what}: {symbol}"))
             })?;
+            let more = match element {
+                None => nbytes(meta.dtype, &sizes),
+                Some(element) => numel(&sizes).map(|count| count.saturating_mul(element)),
+            };
+            let more = more.map_err(|error| self.refuse(error.kind, node, &error.message))?;
             bytes = bytes.checked_add(more).filter(|&sum| sum < u64::MAX).ok_or_else(|| self.too_large(node))?;
         }
         Ok(bytes)
+    }
+
+    /// The sizes as numbers; the error is the symbol that is not known.
+    fn sizes<'m>(&self, meta: &'m TensorMeta) -> std::result::Result<tensor_meta::Sizes, &'m str> {
+        let size = |dim: &'m Dim| match dim {
+            Dim::Int(size) => Ok(*size),
+            Dim::Sym(symbol) => self.options.symbol.and_then(|known| known(symbol)).ok_or(&**symbol),
+        };
+        meta.shape.iter().map(size).collect()
     }
 
     fn too_large(&self, node: NodeId) -> Error {
@@ -151,7 +204,7 @@ impl<'t> Sizes<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Argument, Dim, Dtype, Kwargs, NewModule, Value};
+    use crate::ir::{Argument, Dtype, Kwargs, NewModule, Value};
 
     fn meta(dtype: Dtype, shape: &[i64]) -> TensorMeta {
         TensorMeta::new(dtype, shape.iter().copied())
@@ -208,6 +261,59 @@ mod tests {
         let (tree, [_, call, _]) = net(Value::Tuple(parts));
         assert_eq!(size(&tree, call, ElementSize::Own), Ok((9 + 7, 9 + 7 + 24 + 32)));
         assert_eq!(size(&tree, call, ElementSize::OfOutput), Ok((15 + 7, 15 + 7 + 16)));
+    }
+
+    #[test]
+    fn a_shared_parameter_counts_once_when_asked() {
+        let (mut tree, [x, call, table]) = net(Value::Tensor(meta(Dtype::Float32, &[2, 4])));
+        let root = tree.root();
+        // Another module with the same weight, as an object and as a view of the same bytes, and one of its own.
+        let storage = Arc::new(vec![0u8; 8]);
+        let view = || Arc::new(Tensor::new(meta(Dtype::Int8, &[8]), storage.clone(), 0).unwrap());
+        let Ok(Attribute::Tensor(_, weight)) = tree.attribute(root, "fc.weight").cloned() else { panic!() };
+        tree.set_attribute(root, "fc.view", Attribute::Tensor(TensorKind::Parameter, view())).unwrap();
+        tree.add_module(root, "two", "torch.nn.modules.linear.Linear", NewModule::Leaf).unwrap();
+        for (name, tensor) in [("weight", weight), ("view", view()), ("own", tensor(Dtype::Int8, &[3]))] {
+            tree.set_attribute(root, &format!("two.{name}"), Attribute::Tensor(TensorKind::Parameter, tensor)).unwrap();
+        }
+        let graph = tree.graph_mut(root).unwrap();
+        let two = graph.call_module("two", [Argument::Node(call)].as_slice(), Kwargs::new()).unwrap();
+        let value = graph[call].value().cloned();
+        graph.set_value(two, value.clone()).unwrap();
+        graph.set_value(x, value).unwrap();
+        let all = |shared_once| {
+            let options = SizeOptions { shared_once, ..Default::default() };
+            let all = get_size_of_all_nodes(&tree, root, options).unwrap();
+            let mut sizes: Vec<_> = all.into_iter().map(|(node, size)| (node, size.total_bytes)).collect();
+            sizes.sort_by_key(|(node, _)| [x, call, table, two].iter().position(|known| known == node));
+            sizes.into_iter().map(|(_, size)| size).collect::<Vec<_>>()
+        };
+        assert_eq!(all(false), [32, 32 + 24 + 32 + 8, 25, 32 + 24 + 8 + 3]);
+        assert_eq!(all(true), [32, 32 + 24 + 32 + 8, 25, 32 + 3]);
+    }
+
+    #[test]
+    fn symbolic_sizes_are_what_the_caller_says() {
+        let symbolic = TensorMeta::new(Dtype::Float32, [Dim::Sym("s0".into()), Dim::Int(2), Dim::Sym("2*s0".into())]);
+        let (tree, [_, call, _]) =
+            net(Value::Tuple(vec![Value::Tensor(symbolic), Value::Tensor(meta(Dtype::Quint8, &[5]))]));
+        let known = |symbol: &str| match symbol {
+            "s0" => Some(3),
+            "2*s0" => Some(6),
+            _ => None,
+        };
+        let options = |symbol| SizeOptions { symbol: Some(symbol), ..Default::default() };
+        let size = get_size_of_node(&tree, tree.root(), call, options(&known)).unwrap();
+        assert_eq!(size.output_bytes, 3 * 2 * 6 * 4 + 5);
+        let unknown = |symbol: &str| (symbol == "s0").then_some(3);
+        let error = get_size_of_node(&tree, tree.root(), call, options(&unknown)).unwrap_err();
+        assert_eq!((error.kind, error.node), (ErrorKind::Unsupported, Some(call)));
+        assert!(error.message.ends_with("its sizes are symbolic: 2*s0"), "{error}");
+        let negative = |_: &str| Some(-1);
+        assert_eq!(
+            get_size_of_node(&tree, tree.root(), call, options(&negative)).unwrap_err().kind,
+            ErrorKind::InvalidArgument
+        );
     }
 
     #[test]

@@ -342,6 +342,23 @@ void json() {
     CHECK(made.serialize(&older).first.text().find("users") != std::string_view::npos);
 }
 
+void sizes() {
+    fxir::Module made("GraphModule");
+    const fxir::Node x = made.placeholder("x");
+    fxir_size_options options;
+    fxir_size_options_init(&options);
+    CHECK(status_of([&] { made.size_of(x, options); }) == FXIR_NOT_FOUND);
+    const std::int64_t shape[] = {3};
+    fxir_tensor_meta meta;
+    fxir_tensor_meta_init(&meta);
+    meta.dtype = FXIR_DTYPE_FLOAT32;
+    meta.rank = 1;
+    meta.shape = shape;
+    CHECK(fxir_node_set_tensor_meta(made.get(), x.id, &meta, nullptr) == FXIR_OK);
+    CHECK(made.size_of(x, options).total_bytes == 12);
+    CHECK(made.size_of_all(options).size() == 1);
+}
+
 void lowering() {
     fxir::Module made("GraphModule");
     made.add_submodule("own", FXIR_MODULE_LEAF, "my.Own");
@@ -374,6 +391,7 @@ int main() {
     text();
     passes();
     json();
+    sizes();
     lowering();
     std::printf("%d checks, %d failed\n", checks, failures);
     return failures ? 1 : 0;

@@ -47,6 +47,7 @@ typedef struct fixture {
     fxir_cse_options cse_options;
     fxir_normalize_options normalize_options;
     fxir_serialize_options serialize_options;
+    fxir_size_options size_options;
     fxir_text_options text_options;
     DLManagedTensorVersioned dlpack;
     DLManagedTensor dlpack_unversioned;
@@ -105,6 +106,7 @@ static void set_up(fixture *f) {
     fxir_cse_options_init(&f->cse_options);
     fxir_normalize_options_init(&f->normalize_options);
     fxir_serialize_options_init(&f->serialize_options);
+    fxir_size_options_init(&f->size_options);
     fxir_text_options_init(&f->text_options);
 
     OK(fxir_tensor_copy(FXIR_DTYPE_FLOAT32, shape, 2, numbers, sizeof numbers, &f->tensor, E));
@@ -376,6 +378,7 @@ static void *default_of(fixture *f, word *word, size_t index) {
     if (!strcmp(text, "cse_options")) return &f->cse_options;
     if (!strcmp(text, "normalize_options")) return &f->normalize_options;
     if (!strcmp(text, "serialize_options")) return &f->serialize_options;
+    if (!strcmp(text, "size_options")) return &f->size_options;
     if (!strcmp(text, "text_options")) return &f->text_options;
     if (!strcmp(text, "names")) return (void *)(uintptr_t)names;
     if (!strcmp(text, "code")) return (void *)(uintptr_t)code;

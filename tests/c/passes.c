@@ -290,6 +290,42 @@ static void sizes(void) {
     symbolic.symbolic_shape = symbols;
     OK(fxir_node_set_tensor_meta(module, x, &symbolic, E));
     FAILS(FXIR_UNSUPPORTED, fxir_get_size_of_node(module, x, FXIR_SIZE_IN_OWN_DTYPE, &size, E));
+    { /* What the symbols are; a weight that two nodes have. */
+        static const int64_t known[1] = {7}, negative[1] = {-7};
+        fxir_size_options options;
+        fxir_node again;
+        fxir_node_size all[4];
+        size_t count = 0;
+        fxir_size_options_init(&options);
+        CHECK(options.counting == FXIR_SIZE_IN_OWN_DTYPE && options.shared_once == 0 && options.symbol_count == 0);
+        FAILS(FXIR_UNSUPPORTED, fxir_get_size_of_node_with(module, x, &options, &size, E));
+        FAILS(FXIR_UNSUPPORTED, fxir_get_size_of_node_with(module, x, NULL, &size, E));
+        CHECK(failed.node == x && strstr(failed.message, "s0"));
+        options.symbols = symbols;
+        options.symbol_sizes = known;
+        options.symbol_count = 1;
+        OK(fxir_get_size_of_node_with(module, x, &options, &size, E));
+        CHECK(size.output_bytes == 14 && size.total_bytes == 14);
+        again = call_module_1(module, "m", call);
+        OK(fxir_node_set_tensor_meta(module, again, &half, E));
+        OK(fxir_get_size_of_all_nodes_with(module, &options, all, 4, &count, E));
+        CHECK(count == 3 && all[1].total_bytes == 60 && all[2].node == again && all[2].total_bytes == 60);
+        options.shared_once = 1;
+        OK(fxir_get_size_of_all_nodes_with(module, &options, all, 4, &count, E));
+        CHECK(all[0].total_bytes == 14 && all[1].total_bytes == 60 && all[2].total_bytes == 20);
+        OK(fxir_get_size_of_node_with(module, again, &options, &size, E));
+        CHECK(size.total_bytes == 60); /* it is the first that was asked about */
+        options.symbol_sizes = negative;
+        FAILS(FXIR_INVALID_ARGUMENT, fxir_get_size_of_node_with(module, x, &options, &size, E));
+        options.symbol_sizes = NULL;
+        FAILS(FXIR_NULL_ARGUMENT, fxir_get_size_of_node_with(module, x, &options, &size, E));
+        options.symbol_count = 0;
+        options.shared_once = 2;
+        FAILS(FXIR_INVALID_ARGUMENT, fxir_get_size_of_node_with(module, x, &options, &size, E));
+        options.shared_once = 0;
+        options.counting = 2;
+        FAILS(FXIR_INVALID_ARGUMENT, fxir_get_size_of_all_nodes_with(module, &options, all, 4, &count, E));
+    }
     fxir_module_free(module);
 }
 

@@ -33,7 +33,7 @@ pub(super) fn named<'t>(
         let module = tree.get(module)?;
         for (&name, attribute) in module.attributes() {
             match attribute {
-                Attribute::Tensor(found_kind, tensor) if *found_kind == kind && seen.insert(identity(tensor)) => {
+                Attribute::Tensor(found_kind, tensor) if *found_kind == kind && seen.insert(tensor.view_key()) => {
                     found.push((format!("{path}{}", symbols.text(name)), tensor));
                 }
                 _ => {}
@@ -43,14 +43,4 @@ pub(super) fn named<'t>(
         waiting.extend(below.filter(|(_, path)| path != PARENT));
     }
     Ok(found)
-}
-
-/// What two names of one tensor have in common, when each came with a tensor of its own too.
-fn identity(tensor: &Arc<Tensor>) -> (usize, usize, &[i64], &[i64]) {
-    match (tensor.storage(), tensor.offset(), tensor.sizes(), tensor.strides()) {
-        (Some(storage), Some(offset), Some(sizes), Some(strides)) if tensor.numel() != Some(0) => {
-            (Arc::as_ptr(storage).cast::<u8>() as usize, offset, sizes, strides)
-        }
-        _ => (Arc::as_ptr(tensor) as usize, usize::MAX, &[], &[]),
-    }
 }
