@@ -4,8 +4,8 @@
 usage: run.py FXIR_BENCH
 
 FXIR_BENCH is benches/fxir_bench.c, built: `fxir_bench N` prints one line of JSON, the seconds that each
-step took. Beside it lie fxir_scale_bench, for large graphs and many rules (see scale.py), and
-fxir_text_bench, which tells how fast FX code is read and printed. A time is the best of a few runs, each a
+step took. Beside it lie fxir_scale_bench, for large graphs and many rules (see scale.py), fxir_file_bench,
+for what is written and read (see files.py), and fxir_text_bench, for FX code. A time is the best of a few runs, each a
 process of its own. Peers that are not installed are named and left out (see peers.py). What was measured is
 also written to bench.json beside FXIR_BENCH. Nothing else should run on the machine meanwhile.
 """
@@ -17,6 +17,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
+import files
 import peers
 import scale
 
@@ -143,6 +144,7 @@ def main():
 
     ours = fxir(program, sorted({*TABLE, *SERIES}))
     large = scale.run(program.with_name("fxir_scale_bench"))
+    stored = files.run(program.with_name("fxir_file_bench"))
     texts = text(program.with_name("fxir_text_bench"))
     torch_name, torch = peers.torch_fx()
     mlir_name, mlir = peers.mlir(TABLE, program.parent / "peers")
@@ -156,11 +158,12 @@ def main():
     scale.print_growth(large, milliseconds, factor)
 
     print()
-    all_verdicts = [*verdicts(ours, torch, mlir, linear), *scale.verdicts(large, factor), *text_verdicts(texts)]
+    all_verdicts = [*verdicts(ours, torch, mlir, linear), *scale.verdicts(large, factor), *files.verdicts(stored),
+                    *text_verdicts(texts)]
     for what, reached, figure in all_verdicts:
         print(f"{ {True: 'reached', False: 'MISSED ', None: '-      '}[reached]}  {what}: {figure}")
 
-    record = {"fxir": ours, "large": large, "text": texts, torch_name: torch, mlir_name: mlir, "cores": os.cpu_count()}
+    record = {"fxir": ours, "large": large, "files": stored, "text": texts, torch_name: torch, mlir_name: mlir, "cores": os.cpu_count()}
     (program.parent / "bench.json").write_text(json.dumps(record, indent=1) + "\n")
 
 
