@@ -170,6 +170,7 @@ static void purity(void) {
     leaf(module, "dropout", "torch.nn.modules.dropout.Dropout", NULL, 0);
     leaf(module, "dropout_eval", "torch.nn.modules.dropout.Dropout", "training", 0);
     leaf(module, "bn", "torch.nn.modules.batchnorm.BatchNorm2d", NULL, 0);
+    leaf(module, "bn_eval", "torch.nn.modules.batchnorm.BatchNorm2d", "training", 0);
     leaf(module, "bn_train", "torch.nn.modules.batchnorm.BatchNorm2d", "training", 1);
 
     stay[stays++] = call_1(module, "torch._assert", x);
@@ -184,6 +185,7 @@ static void purity(void) {
     stay[stays++] = call_module_1(module, "relu_", x);
     stay[stays++] = call_module_1(module, "marked", x);
     stay[stays++] = call_module_1(module, "bn_train", x);
+    stay[stays++] = call_module_1(module, "bn", x); /* for all that is known, it is trained */
     stay[stays++] = call_module_1(module, "missing", x);
     stay[stays++] = call_1(module, "builtins.print", x);
     go[goes++] = call_1(module, "torch.relu", x);
@@ -192,7 +194,7 @@ static void purity(void) {
     go[goes++] = call_module_1(module, "linear", x);
     go[goes++] = call_module_1(module, "relu", x);
     go[goes++] = call_module_1(module, "dropout_eval", x);
-    go[goes++] = call_module_1(module, "bn", x);
+    go[goes++] = call_module_1(module, "bn_eval", x);
     random = call_module_1(module, "dropout", x);
     fence = call_1(module, "backend.fence", x);
     output = output_1(module, x);
