@@ -74,7 +74,7 @@ test-all: lint test test-valgrind
 
 bench: setup
 	cmake -S . -B build/cmake -DCMAKE_BUILD_TYPE=Release -DFXIR_BUILD_BENCHES=ON
-	cmake --build build/cmake -j $(JOBS) --target fxir_bench --target fxir_text_bench
+	cmake --build build/cmake -j $(JOBS) --target fxir_bench --target fxir_scale_bench --target fxir_text_bench
 	python3 benches/run.py build/cmake/fxir_bench
 
 fuzz: setup

@@ -6,47 +6,11 @@
  * becomes hardswish(sub(a, b)); then every third node of the body is moved to the front, and legalize
  * puts them back. Prints one line of JSON: the seconds that each step took, the best of `repetitions`
  * runs, each of which starts from nothing. */
-#define _POSIX_C_SOURCE 200809L
-
-#include <fxir.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
-static fxir_error *error;
-
-static void ok(fxir_status status) {
-    if (status == FXIR_OK) return;
-    fprintf(stderr, "fxir_bench: %s: %s\n", fxir_status_name(status), fxir_error_message(error));
-    exit(1);
-}
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-static fxir_node call(fxir_module *net, const char *target, fxir_node a, fxir_node b) {
-    fxir_node made;
-    fxir_arg args[] = {fxir_arg_node(a), fxir_arg_node(b)};
-    ok(fxir_graph_call_function(net, target, args, b ? 2 : 1, NULL, 0, &made, &error));
-    return made;
-}
-
-static void returns(fxir_module *net, fxir_node node) {
-    fxir_arg result = fxir_arg_node(node);
-    ok(fxir_graph_output(net, &result, NULL, &error));
-}
+#include "bench.h"
 
 static fxir_module *build(size_t blocks) {
-    fxir_module *net;
-    fxir_node x, w, skip;
-    ok(fxir_module_new(NULL, &net, &error));
-    ok(fxir_graph_placeholder(net, "x", &x, &error));
-    ok(fxir_graph_placeholder(net, "w", &w, &error));
-    skip = x;
+    fxir_module *net = new_module();
+    fxir_node x = placeholder(net, "x"), w = placeholder(net, "w"), skip = x;
     for (size_t i = 0; i < blocks; i++) {
         const int residual = i % 4 == 3;
         fxir_node y = call(net, "torch.mul", x, w);
@@ -60,24 +24,10 @@ static fxir_module *build(size_t blocks) {
 
 /* forward(a, b): return outer(inner(a, b)) */
 static fxir_module *nested(const char *outer, const char *inner) {
-    fxir_module *net;
-    fxir_node a, b;
-    ok(fxir_module_new(NULL, &net, &error));
-    ok(fxir_graph_placeholder(net, "a", &a, &error));
-    ok(fxir_graph_placeholder(net, "b", &b, &error));
+    fxir_module *net = new_module();
+    fxir_node a = placeholder(net, "a"), b = placeholder(net, "b");
     returns(net, call(net, outer, call(net, inner, a, b), 0));
     return net;
-}
-
-/* Every third node of the body goes to the front. */
-static void shuffle(fxir_module *net) {
-    const size_t count = fxir_graph_node_count(net);
-    fxir_node *nodes = malloc(count * sizeof *nodes);
-    if (!nodes) abort();
-    fxir_graph_nodes(net, nodes, count);
-    /* The body is all but the two placeholders and the output. */
-    for (size_t i = 2 + 3; i < count - 1; i += 3) ok(fxir_node_move_before(net, nodes[i], nodes[2], &error));
-    free(nodes);
 }
 
 enum { BUILD, REPLACE_PATTERN, LEGALIZE, LINT, PRINT, STEPS };
@@ -102,7 +52,7 @@ static outcome run(size_t blocks, double best[STEPS]) {
     ok(fxir_replace_pattern(net, pattern, replacement, NULL, &matches, &error));
     marks[REPLACE_PATTERN][1] = now();
 
-    shuffle(net);
+    shuffle(net, 2);
     if (blocks > 1 && fxir_graph_lint(net, NULL) != FXIR_LINT) {
         fprintf(stderr, "fxir_bench: the shuffle broke no order\n");
         exit(1);
@@ -133,9 +83,8 @@ static outcome run(size_t blocks, double best[STEPS]) {
 }
 
 int main(int argc, char **argv) {
-    char *end = NULL;
-    const unsigned long long blocks = argc == 2 ? strtoull(argv[1], &end, 10) : 0;
-    if (blocks == 0 || blocks > 5000000 || *end) {
+    const size_t blocks = argc == 2 ? whole_number(argv[1], 5000000) : 0;
+    if (blocks == 0) {
         fprintf(stderr, "usage: %s N      (1 to 5,000,000)\n", argv[0]);
         return 2;
     }
@@ -145,7 +94,7 @@ int main(int argc, char **argv) {
 
     double best[STEPS] = {1e9, 1e9, 1e9, 1e9, 1e9};
     outcome found = {0, 0};
-    for (size_t i = 0; i < repetitions; i++) found = run((size_t)blocks, best);
+    for (size_t i = 0; i < repetitions; i++) found = run(blocks, best);
     if (found.matches != blocks || found.nodes != 3 * blocks + 3) {
         fprintf(stderr, "fxir_bench: %zu matches and %zu nodes are wrong\n", found.matches, found.nodes);
         return 1;

@@ -2,30 +2,12 @@
  *
  * usage: fxir_text_bench FILE...      (readable text of nets, as torch printed it)
  *
- * One generated function of about 50 MB of code, and the text in the files as often as makes 50 MB. Prints one line of JSON: megabytes (10^6 bytes) a second, and the resident memory that reading
- * the large function took, as so many times its text. */
-#define _POSIX_C_SOURCE 200809L
+ * One generated function of about 50 MB of code, and the text in the files as often as makes 50 MB.
+ * Prints one line of JSON: megabytes (10^6 bytes) a second, and the resident memory that reading the
+ * large function took, as so many times its text. */
+#include "bench.h"
 
-#include <fxir.h>
-
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
-
-static fxir_error *error;
-
-static void ok(fxir_status status) {
-    if (status == FXIR_OK) return;
-    fprintf(stderr, "fxir_text_bench: %s: %s\n", fxir_status_name(status), fxir_error_message(error));
-    exit(1);
-}
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static double resident(void) {
     struct rusage usage;

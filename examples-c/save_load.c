@@ -1,5 +1,5 @@
-/* Saves and loads: JSON and safetensors, to files, to memory, and piece by piece; and what is said
- * about files that are no good.
+/* Saves and loads: JSON and safetensors, to files, to memory, and piece by piece; all of a module in one
+ * file; and what is said about files that are no good.
  *
  * usage: save_load DATA      (the folder examples-c/data); writes into the current folder */
 #include <fxir.h>
@@ -115,6 +115,24 @@ int main(int argc, char **argv) {
     expect_same_files(json_in, "saved.json");
     fxir_module_free(again);
 
+    /* JSON holds what torch's serializer writes. The native form holds everything: an argument that JSON
+     * has no word for, metadata of one's own, the order of users. */
+    fxir_node conv = fxir_graph_find_node(net, "conv1");
+    fxir_arg note = fxir_arg_float(1.0 / 3), device = fxir_arg_device("cuda:0");
+    ok(fxir_node_set_meta(net, conv, "my.cost", &note, &error));
+    ok(fxir_node_set_kwarg(net, conv, "device", &device, &error));
+    fxir_module *same;
+    fxir_args *cost;
+    ok(fxir_module_save(net, "saved.fxir", &error));
+    ok(fxir_module_load("saved.fxir", &same, &error));
+    ok(fxir_node_get_meta(same, fxir_graph_find_node(same, "conv1"), "my.cost", &cost, &error));
+    EXPECT(fxir_args_items(cost)[0].value.real == 1.0 / 3);
+    fxir_args_free(cost);
+    ok(fxir_module_save(same, "again.fxir", &error));
+    expect_same_files("saved.fxir", "again.fxir");
+    fxir_module_free(same);
+    refused(fxir_module_save_json(net, "saved.json", NULL, &options, &error), FXIR_UNSUPPORTED);
+
     /* What is no good is refused, with the place where it stopped making sense. */
     fxir_module *none = NULL;
     bytes[size / 2] = 0x01;
@@ -123,6 +141,7 @@ int main(int argc, char **argv) {
     refused(fxir_module_read_json("{\"modules\": {}}", 15, NULL, &none, &error), FXIR_PARSE);
     refused(fxir_module_load_json("there is no such file", NULL, &none, &error), FXIR_IO);
     refused(fxir_module_load_json(json_in, json_in, &none, &error), FXIR_PARSE); /* that is no safetensors file */
+    refused(fxir_module_load(weights_in, &none, &error), FXIR_PARSE);            /* and that holds no graph */
     refused(fxir_module_save_json(net, "no such folder/saved.json", NULL, &options, &error), FXIR_IO);
     EXPECT(none == NULL);
 

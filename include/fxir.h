@@ -40,6 +40,10 @@
  * any other use of that module on that thread is FXIR_BUSY meanwhile, never a wait.
  */
 
+/* DLPack's, as dlpack.h has them. */
+struct DLManagedTensor;
+struct DLManagedTensorVersioned;
+
 
 /// Major version of this header. Another major version may change anything.
 #define FXIR_VERSION_MAJOR 0
@@ -579,6 +583,11 @@ typedef struct fxir_values fxir_values;
 /// may use it. Freed with `fxir_weights_free`; the tensors share their bytes and outlive it.
 typedef struct fxir_weights fxir_weights;
 
+/// Writes a safetensors file of which the bytes are never in memory together: all tensors are
+/// announced, then their bytes come, in pieces of any size. One thread at a time may use it. Freed with
+/// `fxir_weights_writer_free`.
+typedef struct fxir_weights_writer fxir_weights_writer;
+
 /// How a call ended. `FXIR_OK` is 0; every other value is a failure. Numbers are never renumbered,
 /// and later versions may add some: treat one you do not know as a failure.
 typedef int32_t fxir_status;
@@ -969,6 +978,25 @@ typedef struct fxir_dead_code_options {
     /// Passed to `is_impure`.
     void *is_impure_data;
 } fxir_dead_code_options;
+
+/// What has to stay though it is there twice. Make one with `fxir_cse_options_init`.
+typedef struct fxir_cse_options {
+    /// `sizeof(fxir_cse_options)`, set by `fxir_cse_options_init`.
+    size_t struct_size;
+    /// Targets whose nodes all stay, `banned_count` strings, none of them NULL; a name that begins with
+    /// `torch.ops.` stands for all below it, so that an operator stands for its overloads. NULL when
+    /// there are none. torch.fx: what `get_CSE_banned_ops` gives.
+    const char *const *banned;
+    /// How many.
+    size_t banned_count;
+    /// Decides alone which nodes do anything besides yielding a value, and so stay: its verdict is 1 for
+    /// an impure node. What such a node does is what the library knows of it; where the library knows
+    /// nothing, it may write into its arguments. Asked about all nodes but placeholders and the output,
+    /// in their order, each once. NULL: the library decides, as `fxir_node_is_impure` does.
+    fxir_node_filter is_impure;
+    /// Passed to `is_impure`.
+    void *is_impure_data;
+} fxir_cse_options;
 
 /// What is counted, and how. Make one with `fxir_size_options_init`.
 typedef struct fxir_size_options {
@@ -2367,12 +2395,20 @@ void fxir_dead_code_options_init(struct fxir_dead_code_options *options);
 /// Whether a node has to stay even when nothing uses it: 1 or 0; 0 too when it is no live node. For
 /// callbacks that add to what the library knows.
 ///
-/// Impure are placeholders and the output; in-place operators and calls with `out=`; asserts, prints
-/// and what changes the state of the process; what draws random numbers; calls of a graph module
-/// that holds an impure node, of a leaf with a setting `_is_impure` or `inplace` that is True, of
-/// torch's own dropouts and the like unless their `training` is False, of torch's batch norms if their
-/// `training` is True, and of what is no such module. Operators are judged by their schemas: one that
-/// writes into an argument or returns nothing is impure; those of which none is known, by their names.
+/// Impure are placeholders and the output; in-place operators and calls with `out=`, by keyword or by
+/// position; asserts, prints and what changes the state of the process; what draws random numbers,
+/// unless its `train`, `training` or share of what it drops says that it does not; batch norms and
+/// instance norms that may write into the statistics that they get, and lookups with a `max_norm`;
+/// methods that change a list, a dict, a set, or a module that a node reads.
+/// `sort` may be a list's unless the graph tells that it is called on a tensor, by what is known of the
+/// receiver, what makes it, or the arguments; `add` is a tensor's unless it tells that it is a set's.
+///
+/// Calls of modules are impure when it is a graph module that holds an impure node; a leaf with a
+/// setting `_is_impure` or `inplace` that is True; one of a type that draws random numbers or counts what
+/// it sees while it is trained (dropouts, batch norms that track statistics, ...) unless its `training`
+/// is False; an embedding with a `max_norm`, an observer, a lazy module; a leaf above any of these; and
+/// what is no such module. Operators are judged by their schemas: one that writes into an argument or
+/// returns nothing is impure; those of which none is known, by their names.
 /// torch.fx: `Node.is_impure`.
 int32_t fxir_node_is_impure(const struct fxir_module *module,
                             fxir_node node);
@@ -2389,23 +2425,28 @@ fxir_status fxir_eliminate_dead_code(struct fxir_module *module,
                                      size_t *erased,
                                      struct fxir_error **error);
 
+/// Makes `*options` the defaults. Does nothing when it is NULL.
+void fxir_cse_options_init(struct fxir_cse_options *options);
+
 /// Erases each node that computes what a node before it has computed, which then stands for it in all
 /// its users. Two nodes compute the same when op, target, arguments and keywords, in their order, are
 /// the same: of literals the type counts and each bit (1, 1.0 and True are three), a list is no tuple.
 /// What the first is called and its metadata stay; two equal values that are returned become one
 /// that is returned twice.
 ///
-/// Impure nodes stay (see `fxir_node_is_impure`), random ones among them, and calls of torch's modules
-/// that change while they are trained unless their `training` is False. So do nodes that read what may be
-/// written between them, and whatever may be written later, with what may share its memory: inputs
+/// Impure nodes stay (see `fxir_node_is_impure`), random ones among them. So do nodes that read what may
+/// be written between them, and whatever may be written later, with what may share its memory: inputs
 /// and members may all share memory with each other.
 ///
-/// `erased`, which may be NULL, gets how many nodes there were; `merged`, which may be NULL, gets which
-/// node is gone and which stands for it. The caller frees it with `fxir_node_map_free`.
+/// `options` may be NULL for the defaults. `erased`, which may be NULL, gets how many nodes there were;
+/// `merged`, which may be NULL, gets which node is gone and which stands for it. The caller frees it with
+/// `fxir_node_map_free`.
 ///
-/// Statuses: FXIR_INVALID_ARGUMENT (the module has no graph). torch.fx: `CSEPass` of
+/// Statuses: FXIR_INVALID_ARGUMENT (the module has no graph, or a verdict that is neither 0 nor 1),
+/// FXIR_CALLBACK, FXIR_UNSUPPORTED (newer options). torch.fx: `CSEPass` of
 /// `torch.fx.passes.dialect.common.cse_pass`; `fx_graph_cse` of `torch._functorch`.
 fxir_status fxir_eliminate_common_subexpressions(struct fxir_module *module,
+                                                 const struct fxir_cse_options *options,
                                                  size_t *erased,
                                                  struct fxir_node_map **merged,
                                                  struct fxir_error **error);
@@ -2798,15 +2839,77 @@ fxir_status fxir_module_save_json(const struct fxir_module *module,
                                   const struct fxir_serialize_options *options,
                                   struct fxir_error **error);
 
+/// Saves a module with all below it into one file, from which `fxir_module_load` makes the same again:
+/// nodes with their names, arguments, metadata and the order of their users, members with their
+/// tensors and what these share, and which names are given next. The file is a safetensors file; the
+/// format is docs/native-format.md. It is written beside its target and then renamed over it, so that a
+/// call that fails leaves what was there, and a module can be saved to the file that it was loaded
+/// from.
+///
+/// Tensors are written as they lie, without a copy. What was not known stays so: a graph that lint
+/// would refuse is saved as it is.
+///
+/// Statuses: FXIR_IO, FXIR_INVALID_UTF8, FXIR_LIMIT (what a node yields nests deeper than 64 levels, a
+/// quantization deeper than 4), FXIR_INVALID_ARGUMENT (borrowed memory has shrunk). torch.fx: none;
+/// torch pickles a `GraphModule`.
+fxir_status fxir_module_save(const struct fxir_module *module,
+                             const char *path,
+                             struct fxir_error **error);
+
+/// `fxir_module_save` to memory. The caller frees `*bytes`, which `fxir_buffer_size` tells the length
+/// of: they are no text.
+///
+/// Statuses: as `fxir_module_save`, but for those of files.
+fxir_status fxir_module_save_to_buffer(const struct fxir_module *module,
+                                       struct fxir_buffer **bytes,
+                                       struct fxir_error **error);
+
+/// `fxir_module_save` to a callback, piece by piece, with no lock held. Everything is checked before
+/// the first piece.
+///
+/// Statuses: FXIR_CALLBACK, and as `fxir_module_save`, but for those of files.
+fxir_status fxir_module_save_to(const struct fxir_module *module,
+                                fxir_write write,
+                                void *user_data,
+                                struct fxir_error **error);
+
+/// Loads a module that `fxir_module_save` wrote. The file is mapped: no byte of a tensor is read or
+/// copied. It must not be shortened or written into while its tensors live; replacing it by a rename is
+/// fine. The caller frees `*module`.
+///
+/// Every file that a version of this library wrote is read by it and by newer ones; by older ones as
+/// long as it holds nothing that they don't know.
+///
+/// Statuses: FXIR_IO, FXIR_PARSE (not such a file, or a broken one; with the line and column in its
+/// document where there is a place), FXIR_UNSUPPORTED (a newer version wrote it; the message says what
+/// is not known), FXIR_LIMIT (nested too deep), FXIR_INVALID_UTF8. torch.fx: none.
+fxir_status fxir_module_load(const char *path,
+                             struct fxir_module **module,
+                             struct fxir_error **error);
+
+/// `fxir_module_load` from `length` bytes at `data`, which stay the caller's: the tensors share them,
+/// and `release`, which may be NULL, is called with `user_data` and `data` after the last of them is
+/// gone, on whatever thread that is. A call that fails calls it not. The caller frees `*module`.
+///
+/// Statuses: as `fxir_module_load`, but for those of files.
+fxir_status fxir_module_load_borrowed(const void *data,
+                                      size_t length,
+                                      fxir_release release,
+                                      void *user_data,
+                                      struct fxir_module **module,
+                                      struct fxir_error **error);
+
 /// An empty set. The caller frees `*weights`.
 fxir_status fxir_weights_new(struct fxir_weights **weights, struct fxir_error **error);
 
-/// Opens a safetensors file by a memory map: no byte of a tensor is read or copied. The file must not
-/// be shortened or written into while its tensors live; replacing it by a rename is fine. The caller
-/// frees `*weights`.
+/// Opens a safetensors file by a memory map, or, where the path ends in `.json`, an index
+/// (`model.safetensors.index.json`) and all the files that it names: no byte of a tensor is read or
+/// copied. The files must not be shortened or written into while their tensors live; replacing them by
+/// a rename is fine. Tensors that the file says are one share their bytes. The caller frees `*weights`.
 ///
 /// Statuses: FXIR_IO, FXIR_PARSE (not a safetensors file, a tensor that leaves the file, a hole, a
-/// name twice), FXIR_UNSUPPORTED (a dtype that torch does not have), FXIR_INVALID_UTF8.
+/// name twice; an index that names a file elsewhere, or a tensor that its file lacks), FXIR_UNSUPPORTED
+/// (a dtype that torch does not have), FXIR_INVALID_UTF8.
 fxir_status fxir_weights_open(const char *path,
                               struct fxir_weights **weights,
                               struct fxir_error **error);
@@ -2857,15 +2960,28 @@ fxir_status fxir_weights_get(const struct fxir_weights *weights,
 
 /// Writes a safetensors file: beside its target and then renamed over it, so that a failure leaves
 /// what was there. Quantized tensors are written as their integers, tensors that lie otherwise
-/// row-major.
+/// row-major. One tensor under several names is written once, and the header's metadata notes the other
+/// names; a dtype that the format lacks (complex128, the sub-byte quantized ones) is noted there too, and
+/// its bytes are stored as uint8. `fxir_weights_open` gives all of them back.
 ///
-/// Statuses: FXIR_IO, FXIR_INVALID_ARGUMENT (a tensor without bytes), FXIR_UNSUPPORTED (a dtype that
-/// the format does not have), FXIR_LIMIT, FXIR_INVALID_UTF8.
+/// Statuses: FXIR_IO, FXIR_INVALID_ARGUMENT (a tensor without bytes), FXIR_LIMIT, FXIR_INVALID_UTF8.
 fxir_status fxir_weights_write(const struct fxir_weights *weights,
                                const char *path,
                                struct fxir_error **error);
 
-/// Writes the same bytes to a callback, piece by piece.
+/// Writes several safetensors files of at most `max_shard_size` bytes of tensors each, a larger tensor
+/// into one of its own, and the index that says which tensor is where, as Hugging Face lays them. `path`
+/// is the index and ends in `.safetensors.index.json`; the files stand beside it:
+/// `model.safetensors.index.json` has `model-00001-of-00002.safetensors` and so on. All are written
+/// beside their targets first and renamed when every one is whole, the index last.
+///
+/// Statuses: those of `fxir_weights_write`; FXIR_INVALID_ARGUMENT (another kind of path) too.
+fxir_status fxir_weights_write_sharded(const struct fxir_weights *weights,
+                                       const char *path,
+                                       uint64_t max_shard_size,
+                                       struct fxir_error **error);
+
+/// Writes the same bytes as `fxir_weights_write` to a callback, piece by piece.
 ///
 /// Statuses: FXIR_CALLBACK, and those of `fxir_weights_write` but FXIR_IO.
 fxir_status fxir_weights_write_to(const struct fxir_weights *weights,
@@ -2875,6 +2991,57 @@ fxir_status fxir_weights_write_to(const struct fxir_weights *weights,
 
 /// Frees a set. The bytes of its tensors go with their last user. NULL and a dead handle do nothing.
 void fxir_weights_free(struct fxir_weights *weights);
+
+/// Begins a file at `path`: it is written beside it, and takes its place when it is finished. The
+/// caller frees `*writer`.
+///
+/// Statuses: FXIR_IO, FXIR_INVALID_UTF8.
+fxir_status fxir_weights_writer_new(const char *path,
+                                    struct fxir_weights_writer **writer,
+                                    struct fxir_error **error);
+
+/// The same into a callback, which is called while `fxir_weights_writer_write` and
+/// `fxir_weights_writer_finish` are, on their threads, with pieces of 256 KiB or more but for the last.
+/// The caller frees `*writer`.
+fxir_status fxir_weights_writer_new_to(fxir_write write,
+                                       void *user_data,
+                                       struct fxir_weights_writer **writer,
+                                       struct fxir_error **error);
+
+/// Announces the next tensor: its name, element type (FXIR_DTYPE_*) and `rank` sizes at `shape`. All
+/// are announced before the first bytes come; their bytes lie in the order in which they are announced.
+/// Where element types are mixed, the widest first keeps all aligned.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (no dtype, a negative size, a name twice, the bytes have begun),
+/// FXIR_INVALID_UTF8, FXIR_BUSY (another call uses the writer, or it has finished or failed).
+fxir_status fxir_weights_writer_announce(struct fxir_weights_writer *writer,
+                                         const char *name,
+                                         int32_t dtype,
+                                         const int64_t *shape,
+                                         size_t rank,
+                                         struct fxir_error **error);
+
+/// Writes the next `length` bytes, row-major; where one tensor ends the next begins, so that pieces
+/// need not end with tensors.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (more bytes than were announced: none of these is written), FXIR_BUSY
+/// (as for `fxir_weights_writer_announce`); FXIR_IO, FXIR_CALLBACK and FXIR_LIMIT (too long a header),
+/// after which the writer can only be freed.
+fxir_status fxir_weights_writer_write(struct fxir_weights_writer *writer,
+                                      const void *data,
+                                      size_t length,
+                                      struct fxir_error **error);
+
+/// The end: the file takes its place. Once it has, the writer can only be freed.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (bytes are missing; the message names the tensor, and they may still
+/// come), and those of `fxir_weights_writer_write`.
+fxir_status fxir_weights_writer_finish(struct fxir_weights_writer *writer,
+                                       struct fxir_error **error);
+
+/// Frees a writer. A file that was not finished is removed, and what was at its path stays. NULL and a
+/// dead handle do nothing.
+void fxir_weights_writer_free(struct fxir_weights_writer *writer);
 
 /// A tensor whose bytes stay the caller's: `length` bytes at `data`, which hold elements of `dtype`
 /// (FXIR_DTYPE_*) with `rank` sizes at `shape` by the `strides`, counted in elements; NULL means
@@ -2960,6 +3127,42 @@ int32_t fxir_tensor_shares_storage(const struct fxir_tensor *a, const struct fxi
 
 /// Frees a handle of a tensor. The bytes go with their last user. NULL and a dead handle do nothing.
 void fxir_tensor_free(struct fxir_tensor *tensor);
+
+/// Hands a tensor out as DLPack has it, flagged as read only: its bytes are shared, and live until the
+/// receiver calls `deleter` on `*managed`, on whatever thread. The tensor may be freed before.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (a tensor without bytes), FXIR_UNSUPPORTED (DLPack has no such
+/// element type, quantized ones for instance). torch: `Tensor.__dlpack__(max_version=(1, 1))`.
+fxir_status fxir_tensor_to_dlpack(const struct fxir_tensor *tensor,
+                                  struct DLManagedTensorVersioned **managed,
+                                  struct fxir_error **error);
+
+/// The same in DLPack's form without a version, which cannot say that the bytes are read only: whoever
+/// receives it must not write.
+///
+/// Statuses: those of `fxir_tensor_to_dlpack`. torch: `torch.utils.dlpack.to_dlpack`.
+fxir_status fxir_tensor_to_dlpack_unversioned(const struct fxir_tensor *tensor,
+                                              struct DLManagedTensor **managed,
+                                              struct fxir_error **error);
+
+/// Takes a tensor that another library hands out: no byte is copied, and they must not change any more.
+/// `deleter` is called on `managed` once, after the last tensor that uses the bytes is gone, with no lock
+/// held, on whatever thread that is. A call that fails leaves `managed` to the caller. The caller frees
+/// `*tensor`.
+///
+/// Statuses: FXIR_INVALID_ARGUMENT (sizes, strides or data that cannot be), FXIR_UNSUPPORTED (memory of
+/// a device, an element type that torch does not have, another major version), FXIR_LIMIT (more than 64
+/// dimensions). torch: `torch.from_dlpack`.
+fxir_status fxir_tensor_from_dlpack(struct DLManagedTensorVersioned *managed,
+                                    struct fxir_tensor **tensor,
+                                    struct fxir_error **error);
+
+/// The same from DLPack's form without a version.
+///
+/// Statuses: those of `fxir_tensor_from_dlpack`. torch: `torch.utils.dlpack.from_dlpack`.
+fxir_status fxir_tensor_from_dlpack_unversioned(struct DLManagedTensor *managed,
+                                                struct fxir_tensor **tensor,
+                                                struct fxir_error **error);
 
 /// The graph as a table, one line a node: opcode, name, target, args, kwargs. Functions that Python
 /// would print with an address are told by their qualified names. Each line ends with a newline. The

@@ -57,6 +57,13 @@ public:
         return *this;
     }
 
+    /* What save() wrote; the file is mapped. */
+    static Module load(const std::string &path) { return from(fxir_module_load, detail::text(path)); }
+    /* The same from memory that stays the caller's, until `release` is called. */
+    static Module load_borrowed(const void *data, std::size_t size, fxir_release release = nullptr,
+                                void *user_data = nullptr) {
+        return from(fxir_module_load_borrowed, data, size, release, user_data);
+    }
     /* Files of torch's serialize_module; without weights the tensors have metadata only. */
     static Module load_json(const std::string &json, const std::string &weights = std::string()) {
         return from(fxir_module_load_json, detail::text(json), weights.empty() ? nullptr : detail::text(weights));
@@ -271,9 +278,30 @@ public:
         asking.finish(status, error);
         return erased;
     }
-    /* Each gives which node is gone and which stands for it. */
-    NodeMap eliminate_common_subexpressions() { return merged(fxir_eliminate_common_subexpressions); }
-    NodeMap deduplicate_get_attr() { return merged(fxir_deduplicate_get_attr); }
+    /* Each gives which node is gone and which stands for it. Nodes of banned targets stay; `is_impure`
+     * decides alone when it is given. */
+    NodeMap eliminate_common_subexpressions(const NodeFilter &is_impure = {},
+                                            const std::vector<std::string> &banned = {}) {
+        std::vector<const char *> names;
+        for (const std::string &name : banned) names.push_back(detail::text(name));
+        detail::NodeAsking asking(is_impure);
+        fxir_cse_options raw;
+        fxir_cse_options_init(&raw);
+        raw.banned = names.data();
+        raw.banned_count = names.size();
+        raw.is_impure = asking.function();
+        raw.is_impure_data = &asking;
+        NodeMap map;
+        fxir_error *error = nullptr;
+        const fxir_status status = fxir_eliminate_common_subexpressions(get(), &raw, nullptr, map.out(), &error);
+        asking.finish(status, error);
+        return map;
+    }
+    NodeMap deduplicate_get_attr() {
+        NodeMap map;
+        detail::call(fxir_deduplicate_get_attr, get(), nullptr, map.out());
+        return map;
+    }
     /* Gives how many calls became members; 0 bytes: as many as the library's default. */
     std::size_t lift_constants(std::uint64_t max_bytes = 0) { return count(fxir_lift_constants, max_bytes); }
     /* Gives how many nodes there were. */
@@ -320,12 +348,6 @@ private:
         std::size_t counted = 0;
         detail::call(function, get(), arguments..., &counted);
         return counted;
-    }
-    template <class Function>
-    NodeMap merged(Function function) {
-        NodeMap map;
-        detail::call(function, get(), nullptr, map.out());
-        return map;
     }
     template <class Function>
     void text(Function function, Node node, const std::string &text) {

@@ -92,6 +92,28 @@ public:
         return made;
     }
     Tensor with_meta(const TensorMeta &meta) const { return with_meta(meta.raw()); }
+    /* Taken from another library, which gets it back by its deleter; when this throws it stays the caller's. */
+    static Tensor from_dlpack(DLManagedTensorVersioned *managed) {
+        Tensor made;
+        detail::call(fxir_tensor_from_dlpack, managed, made.out());
+        return made;
+    }
+    static Tensor from_dlpack(DLManagedTensor *managed) {
+        Tensor made;
+        detail::call(fxir_tensor_from_dlpack_unversioned, managed, made.out());
+        return made;
+    }
+    /* Handed to another library, which calls the deleter. Read only. */
+    DLManagedTensorVersioned *to_dlpack() const {
+        DLManagedTensorVersioned *managed = nullptr;
+        detail::call(fxir_tensor_to_dlpack, get(), &managed);
+        return managed;
+    }
+    DLManagedTensor *to_dlpack_unversioned() const {
+        DLManagedTensor *managed = nullptr;
+        detail::call(fxir_tensor_to_dlpack_unversioned, get(), &managed);
+        return managed;
+    }
 
     std::int32_t dtype() const { return fxir_tensor_dtype(get()); }
     std::vector<std::int64_t> shape() const { return numbers(fxir_tensor_shape(get())); }
@@ -148,7 +170,7 @@ public:
         detail::call(fxir_weights_new, made.out());
         return made;
     }
-    /* A safetensors file, mapped. */
+    /* A safetensors file, mapped; or an index (*.index.json) and all files that it names. */
     static Weights open(const std::string &path) {
         Weights made;
         detail::call(fxir_weights_open, detail::text(path), made.out());
@@ -178,11 +200,32 @@ public:
         return found;
     }
     void write(const std::string &path) const { detail::call(fxir_weights_write, get(), detail::text(path)); }
+    /* Several files of so many bytes at most, and their index, which ends in .safetensors.index.json. */
+    void write_sharded(const std::string &path, std::uint64_t max_shard_size) const {
+        detail::call(fxir_weights_write_sharded, get(), detail::text(path), max_shard_size);
+    }
     void write_to(const Write &write) const {
         detail::Writer(write).run([&](fxir_write take, void *data, fxir_error **error) {
             return fxir_weights_write_to(get(), take, data, error);
         });
     }
+};
+
+/* A safetensors file whose bytes come piece by piece: all tensors are announced first. What is not
+ * finished leaves what was there. */
+class WeightsWriter : public detail::Owner<fxir_weights_writer, fxir_weights_writer_free> {
+public:
+    using Owner::Owner;
+    static WeightsWriter create(const std::string &path) {
+        WeightsWriter made;
+        detail::call(fxir_weights_writer_new, detail::text(path), made.out());
+        return made;
+    }
+    void announce(const std::string &name, std::int32_t dtype, const std::vector<std::int64_t> &shape) {
+        detail::call(fxir_weights_writer_announce, get(), detail::text(name), dtype, shape.data(), shape.size());
+    }
+    void write(const void *data, std::size_t size) { detail::call(fxir_weights_writer_write, get(), data, size); }
+    void finish() { detail::call(fxir_weights_writer_finish, get()); }
 };
 
 }  // namespace fxir

@@ -246,6 +246,16 @@ public:
         });
     }
     Buffer print_tabular() const { return made<Buffer>(fxir_graph_print_tabular, module_); }
+    /* The module and all that it holds in one file, from which Module::load makes the same again. */
+    void save(const std::string &path) const { detail::call(fxir_module_save, module_, detail::text(path)); }
+    /* The same bytes in memory. */
+    Buffer save_to_buffer() const { return made<Buffer>(fxir_module_save_to_buffer, module_); }
+    /* The same bytes piece by piece. */
+    void save_to(const Write &write) const {
+        detail::Writer(write).run([&](fxir_write take, void *data, fxir_error **error) {
+            return fxir_module_save_to(module_, take, data, error);
+        });
+    }
     /* The JSON of torch's serialize_module, and the tensors that it names. */
     std::pair<Buffer, Weights> serialize(const fxir_serialize_options *options = nullptr) const {
         std::pair<Buffer, Weights> both;

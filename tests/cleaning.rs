@@ -5,8 +5,11 @@ mod random_graph;
 use fxir::formats::python::print::code;
 use fxir::formats::python::read::read_into;
 use fxir::ir::lint::lint_all;
-use fxir::ir::{Argument, Attribute, Dtype, Kwargs, ModuleTree, NewModule, NodeId, Op, Tensor, TensorKind, TensorMeta};
-use fxir::passes::cse::{eliminate_common_subexpressions, find_common_subexpressions};
+use fxir::ir::{
+    Argument, Attribute, Dtype, Error, ErrorKind, Kwargs, ModuleId, ModuleTree, NewModule, NodeId, Op, Result, Tensor,
+    TensorKind, TensorMeta,
+};
+use fxir::passes::cse::{eliminate_common_subexpressions, find_common_subexpressions, CseOptions};
 use fxir::passes::deduplicate_get_attr::deduplicate_get_attr;
 use fxir::passes::lift_constants::{lift_constants, LiftOptions};
 use fxir::passes::unused_attributes::delete_unused_attributes;
@@ -53,11 +56,11 @@ fn merged(text: &str) -> Vec<(String, String)> {
     let mut tree = net(text);
     let root = tree.root();
     let graph = tree.graph(root).unwrap();
-    let pairs = find_common_subexpressions(&tree, root).unwrap();
+    let pairs = find_common_subexpressions(&tree, root, CseOptions::default()).unwrap();
     let names: Vec<_> = pairs.iter().map(|&(a, b)| (graph.name(a).to_owned(), graph.name(b).to_owned())).collect();
-    assert_eq!(eliminate_common_subexpressions(&mut tree, root).unwrap(), pairs);
+    assert_eq!(eliminate_common_subexpressions(&mut tree, root, CseOptions::default()).unwrap(), pairs);
     lint_all(&tree, root).unwrap();
-    assert!(eliminate_common_subexpressions(&mut tree, root).unwrap().is_empty());
+    assert!(eliminate_common_subexpressions(&mut tree, root, CseOptions::default()).unwrap().is_empty());
     names
 }
 
@@ -76,12 +79,12 @@ fn equal_expressions_become_one_and_what_follows_from_them_too() {
         net("def f(x, y):\n a = torch.add(x, y)\n b = torch.add(x, y)\n c = torch.relu(a)\n d = torch.relu(b)\n \
          e = torch.mul(c, d)\n return e");
     let root = tree.root();
-    assert_eq!(eliminate_common_subexpressions(&mut tree, root).unwrap().len(), 2);
+    assert_eq!(eliminate_common_subexpressions(&mut tree, root, CseOptions::default()).unwrap().len(), 2);
     assert_eq!(body(&tree), "a = torch.add(x, y)\nc = torch.relu(a)\ne = torch.mul(c, c)\nreturn e");
     // One that is returned twice is one object, as in torch.
     let mut tree = net("def f(x):\n a = x.sin()\n b = x.sin()\n return [a, b]");
     let root = tree.root();
-    assert_eq!(eliminate_common_subexpressions(&mut tree, root).unwrap().len(), 1);
+    assert_eq!(eliminate_common_subexpressions(&mut tree, root, CseOptions::default()).unwrap().len(), 1);
     assert_eq!(body(&tree), "a = x.sin()\nreturn [a, a]");
 }
 
@@ -95,7 +98,7 @@ fn what_the_first_knows_stays() {
         let text = graph.symbols().intern(name);
         graph.set_meta(node, "who", Argument::Str(text)).unwrap();
     }
-    eliminate_common_subexpressions(&mut tree, root).unwrap();
+    eliminate_common_subexpressions(&mut tree, root, CseOptions::default()).unwrap();
     let graph = tree.graph(root).unwrap();
     let a = graph.find_node("a").unwrap();
     let who = graph.symbols().find("who").unwrap();
@@ -147,6 +150,83 @@ fn what_is_random_or_counts_stays() {
         }
         assert_eq!(two(gone, gone), 1, "{gone}");
     }
+}
+
+/// What stays, by name, when the caller says so.
+fn merged_with(text: &str, banned: &[&str], impure: Option<&[&str]>) -> String {
+    let mut tree = net(text);
+    let root = tree.root();
+    let mut asked = Vec::new();
+    let mut is_impure = |tree: &ModuleTree, module: ModuleId, node: NodeId| {
+        let graph = tree.graph(module)?;
+        asked.push(graph.name(node).to_owned());
+        Ok(impure.unwrap().contains(&graph.name(node)))
+    };
+    let options = match impure {
+        Some(_) => CseOptions { banned, is_impure: Some(&mut is_impure) },
+        None => CseOptions { banned, is_impure: None },
+    };
+    let gone = eliminate_common_subexpressions(&mut tree, root, options).unwrap();
+    lint_all(&tree, root).unwrap();
+    let graph = tree.graph(root).unwrap();
+    if impure.is_some() {
+        let is_asked = |name: &&str| !matches!(*name, "x" | "y" | "output");
+        let all = net(text);
+        let all = all.graph(all.root()).unwrap();
+        assert_eq!(asked, all.nodes().map(|node| all.name(node)).filter(is_asked).collect::<Vec<_>>());
+    }
+    let left = graph.nodes().map(|node| graph.name(node)).filter(|name| !matches!(*name, "x" | "y" | "output"));
+    format!("{} -{}", left.collect::<Vec<_>>().join(" "), gone.len())
+}
+
+#[test]
+fn what_the_caller_bans_stays() {
+    let text = "def f(x, y):\n a = torch.relu(x)\n b = torch.relu(x)\n c = torch.ops.aten.add.Tensor(a, b)\n \
+                d = torch.ops.aten.add.Tensor(a, b)\n e = y.abs()\n f = y.abs()\n return [a, b, c, d, e, f]";
+    for (banned, left) in [
+        (&[][..], "a c e -3"),
+        (&["torch.relu"], "a b c e -2"),
+        (&["torch.ops.aten.add"], "a c d e -2"),
+        (&["torch.ops.aten.add.Tensor", "abs"], "a c d e f -1"),
+        // Names, not their beginnings.
+        (&["torch.rel", "torch.ops.aten.ad", "torch", "torch.ops.aten.add.Tensor.x"], "a c e -3"),
+        (&["torch.ops.aten", "torch.relu"], "a b c d e -1"),
+    ] {
+        assert_eq!(merged_with(text, banned, None), left, "{banned:?}");
+    }
+    // What is banned writes nothing.
+    let text = "def f(x):\n a = x.sin()\n b = x.cos()\n c = x.sin()\n return [a, b, c]";
+    assert_eq!(merged_with(text, &["cos"], None), "a b -1");
+}
+
+#[test]
+fn what_the_caller_says_is_impure_stays_and_may_write() {
+    let text = "def f(x):\n a = x.sin()\n b = x.register()\n c = x.sin()\n d = x.register()\n return [a, b, c, d]";
+    assert_eq!(merged_with(text, &[], None), "a b -2");
+    assert_eq!(merged_with(text, &[], Some(&[])), "a b -2");
+    // `b` may write into `x`, so that `c` is another.
+    assert_eq!(merged_with(text, &[], Some(&["b", "d"])), "a b c d -0");
+    assert_eq!(merged_with(text, &[], Some(&["a"])), "a b c -1");
+    // Alone: random numbers and writes are the caller's to know of.
+    let text = "def f(x):\n a = torch.rand(2)\n b = torch.rand(2)\n c = x.add_(1)\n d = x.add_(1)\n \
+                return [a, b, c, d]";
+    assert_eq!(merged_with(text, &[], None), "a b c d -0");
+    assert_eq!(merged_with(text, &[], Some(&["c", "d"])), "a c d -1");
+    assert_eq!(merged_with(text, &[], Some(&[])), "a c -2");
+    // Members are read twice if the caller says that reading is more.
+    let text = "def f(x):\n a = self.w\n b = self.w\n return torch.add(a, b, alpha=x)";
+    assert_eq!(merged_with(text, &[], Some(&["a"])), "a b add -0");
+    assert_eq!(merged_with(text, &["w"], None), "a b add -0");
+}
+
+#[test]
+fn an_error_of_the_caller_s_changes_nothing() {
+    let mut tree = net("def f(x):\n a = x.sin()\n b = x.sin()\n return [a, b]");
+    let (root, before) = (tree.root(), body(&tree));
+    let mut stop = |_: &ModuleTree, _: ModuleId, _: NodeId| Err(Error::new(ErrorKind::Callback(3), "stop"));
+    let options = CseOptions { is_impure: Some(&mut stop), ..CseOptions::default() };
+    assert_eq!(eliminate_common_subexpressions(&mut tree, root, options).unwrap_err().kind, ErrorKind::Callback(3));
+    assert_eq!(body(&tree), before);
 }
 
 #[test]
@@ -223,7 +303,11 @@ fn members_that_are_read_twice_are_read_once() {
     let expected = "w = self.w\na = torch.add(x, w)\nz = w.zero_()\nv = self.v\nb = torch.add(x, w)\nreturn (a, b, v)";
     assert_eq!(body(&tree), expected);
     assert_eq!(deduplicate_get_attr(&mut tree, root).unwrap(), []);
-    assert_eq!(eliminate_common_subexpressions(&mut tree, root).unwrap(), [], "the weight is written between them");
+    assert_eq!(
+        eliminate_common_subexpressions(&mut tree, root, CseOptions::default()).unwrap(),
+        [],
+        "the weight is written between them"
+    );
 }
 
 fn tensor(value: u8) -> Attribute {
@@ -458,7 +542,9 @@ proptest! {
         let before: Vec<NodeId> = tree.graph(root).unwrap().nodes().collect();
         let (returned, done) = meaning(&tree);
         let mut gone = BTreeSet::new();
-        for pass in [deduplicate_get_attr, eliminate_common_subexpressions] {
+        type Pass = fn(&mut ModuleTree, ModuleId) -> Result<Vec<(NodeId, NodeId)>>;
+        let cse: Pass = |tree, module| eliminate_common_subexpressions(tree, module, CseOptions::default());
+        for pass in [deduplicate_get_attr, cse] {
             let pairs = pass(&mut tree, root).unwrap();
             lint_all(&tree, root).unwrap();
             let graph = tree.graph(root).unwrap();
@@ -507,7 +593,7 @@ fn a_long_chain_takes_no_time() {
     }
     graph.output(Argument::List(all.into_iter().collect())).unwrap();
     let start = std::time::Instant::now();
-    assert_eq!(eliminate_common_subexpressions(&mut tree, root).unwrap().len(), 50_000);
+    assert_eq!(eliminate_common_subexpressions(&mut tree, root, CseOptions::default()).unwrap().len(), 50_000);
     assert!(start.elapsed().as_secs() < 5);
     lint_all(&tree, root).unwrap();
 }

@@ -16,8 +16,9 @@ HERE = pathlib.Path(__file__).parent
 LLVM_CONFIGS = ["llvm-config-19", "llvm-config-20", "llvm-config-18", "llvm-config"]
 
 
-def torch_fx(sizes):
-    """torch.fx takes minutes beyond a few thousand."""
+def torch_fx():
+    """Up to 20,000, where its rewrite takes a minute or two: time grows as N squared."""
+    sizes = [1_000, 4_000, 20_000]
     pythons = [os.environ.get("FXIR_BENCH_PYTHON"), shutil.which("python3"), "/usr/bin/python3"]
     for python in filter(None, pythons):
         if _works([python, "-c", "import torch.fx"]):

@@ -1,4 +1,4 @@
-//! What is there twice, unused, or known before the graph runs.
+//! Members that are read twice or not at all, and what is known before the graph runs.
 
 use super::boundary;
 use super::error::fxir_error;
@@ -7,43 +7,9 @@ use super::module::fxir_module;
 use super::module_handle::write;
 use super::node_map::{fxir_node_map, NodeMapRecord};
 use super::status::*;
-use crate::passes::cse::eliminate_common_subexpressions;
 use crate::passes::deduplicate_get_attr::deduplicate_get_attr;
 use crate::passes::lift_constants::{lift_constants, LiftOptions};
 use crate::passes::unused_attributes::delete_unused_attributes;
-
-/// Erases each node that computes what a node before it has computed, which then stands for it in all
-/// its users. Two nodes compute the same when op, target, arguments and keywords, in their order, are
-/// the same: of literals the type counts and each bit (1, 1.0 and True are three), a list is no tuple.
-/// What the first is called and its metadata stay; two equal values that are returned become one
-/// that is returned twice.
-///
-/// Impure nodes stay (see `fxir_node_is_impure`), random ones among them, and calls of torch's modules
-/// that change while they are trained unless their `training` is False. So do nodes that read what may be
-/// written between them, and whatever may be written later, with what may share its memory: inputs
-/// and members may all share memory with each other.
-///
-/// `erased`, which may be NULL, gets how many nodes there were; `merged`, which may be NULL, gets which
-/// node is gone and which stands for it. The caller frees it with `fxir_node_map_free`.
-///
-/// Statuses: FXIR_INVALID_ARGUMENT (the module has no graph). torch.fx: `CSEPass` of
-/// `torch.fx.passes.dialect.common.cse_pass`; `fx_graph_cse` of `torch._functorch`.
-#[no_mangle]
-pub unsafe extern "C" fn fxir_eliminate_common_subexpressions(
-    module: *mut fxir_module,
-    erased: *mut usize,
-    merged: *mut *mut fxir_node_map,
-    error: *mut *mut fxir_error,
-) -> fxir_status {
-    boundary::status(error, || {
-        let (erased, merged) = (Out::optional(erased), Out::optional(merged));
-        let pairs = write(module, |tree, id| Ok(eliminate_common_subexpressions(tree, id)?))?;
-        let count = pairs.len();
-        merged.set_handle(NodeMapRecord::new(pairs))?;
-        erased.set(count);
-        Ok(())
-    })
-}
 
 /// Of the get_attr nodes that read one member the first stands for the others, which are erased.
 /// `erased`, which may be NULL, gets how many nodes there were; `merged`, which may be NULL, gets which

@@ -1,15 +1,16 @@
 //! Dead code elimination, with the caller's word on what is impure.
 
 use super::boundary;
-use super::error::{fxir_error, Failure, Outcome};
+use super::error::{fxir_error, Failure};
 use super::input::{self, Out};
 use super::module::fxir_module;
 use super::module_handle;
 use super::node::fxir_node;
 use super::node_edit::fxir_node_filter;
+use super::node_filter::with_filter;
 use super::status::*;
-use crate::ir::{Error, ErrorKind, ModuleId, ModuleTree, NodeId};
-use crate::passes::dead_code::{erase_dead_code, find_dead_code};
+use crate::ir::{ModuleId, ModuleTree, NodeId};
+use crate::passes::dead_code::{erase_dead_code, find_dead_code, IsImpure};
 use crate::passes::purity::{Purity, PurityOptions};
 use std::ffi::c_void;
 
@@ -53,12 +54,20 @@ fn defaults() -> fxir_dead_code_options {
 /// Whether a node has to stay even when nothing uses it: 1 or 0; 0 too when it is no live node. For
 /// callbacks that add to what the library knows.
 ///
-/// Impure are placeholders and the output; in-place operators and calls with `out=`; asserts, prints
-/// and what changes the state of the process; what draws random numbers; calls of a graph module
-/// that holds an impure node, of a leaf with a setting `_is_impure` or `inplace` that is True, of
-/// torch's own dropouts and the like unless their `training` is False, of torch's batch norms if their
-/// `training` is True, and of what is no such module. Operators are judged by their schemas: one that
-/// writes into an argument or returns nothing is impure; those of which none is known, by their names.
+/// Impure are placeholders and the output; in-place operators and calls with `out=`, by keyword or by
+/// position; asserts, prints and what changes the state of the process; what draws random numbers,
+/// unless its `train`, `training` or share of what it drops says that it does not; batch norms and
+/// instance norms that may write into the statistics that they get, and lookups with a `max_norm`;
+/// methods that change a list, a dict, a set, or a module that a node reads.
+/// `sort` may be a list's unless the graph tells that it is called on a tensor, by what is known of the
+/// receiver, what makes it, or the arguments; `add` is a tensor's unless it tells that it is a set's.
+///
+/// Calls of modules are impure when it is a graph module that holds an impure node; a leaf with a
+/// setting `_is_impure` or `inplace` that is True; one of a type that draws random numbers or counts what
+/// it sees while it is trained (dropouts, batch norms that track statistics, ...) unless its `training`
+/// is False; an embedding with a `max_norm`, an observer, a lazy module; a leaf above any of these; and
+/// what is no such module. Operators are judged by their schemas: one that writes into an argument or
+/// returns nothing is impure; those of which none is known, by their names.
 /// torch.fx: `Node.is_impure`.
 #[no_mangle]
 pub extern "C" fn fxir_node_is_impure(module: *const fxir_module, node: fxir_node) -> i32 {
@@ -95,37 +104,15 @@ pub unsafe extern "C" fn fxir_eliminate_dead_code(
         let random_is_impure = !input::flag(options.random_is_pure, "options.random_is_pure")?;
         let module = module_handle::module(module)?;
         let plan = module.lock_plan()?;
-        let dead = match options.is_impure {
+        let find = |asked: Option<IsImpure<'_>>| match asked {
+            Some(is_impure) => find_dead_code(&plan, module.id(), Some(is_impure)),
             None => {
                 let mut purity = Purity::new(&plan, PurityOptions { random_is_impure });
                 let mut is_impure = |_: &ModuleTree, module: ModuleId, node: NodeId| purity.is_impure(module, node);
-                find_dead_code(&plan, module.id(), Some(&mut is_impure))?
-            }
-            Some(filter) => {
-                let mut failure = None;
-                let ask = |node: NodeId| -> Outcome<bool> {
-                    let mut verdict = 1;
-                    let code = module.call_with_view(&plan, |view| {
-                        filter(options.is_impure_data, view, node.to_bits(), &raw mut verdict)
-                    })?;
-                    match code {
-                        0 => input::flag(verdict, "verdict"),
-                        code => Err(Failure::callback(code)),
-                    }
-                };
-                let mut is_impure = |_: &ModuleTree, _: ModuleId, node: NodeId| {
-                    ask(node).map_err(|found| {
-                        failure = Some(found);
-                        Error::new(ErrorKind::Callback(0), "the callback stopped the pass")
-                    })
-                };
-                let found = find_dead_code(&plan, module.id(), Some(&mut is_impure));
-                match failure {
-                    Some(failure) => return Err(failure),
-                    None => found?,
-                }
+                find_dead_code(&plan, module.id(), Some(&mut is_impure))
             }
         };
+        let dead = with_filter(&module, &plan, options.is_impure, options.is_impure_data, find)?;
         erase_dead_code(&mut *plan.write()?, module.id(), &dead)?;
         erased.set(dead.len());
         Ok(())

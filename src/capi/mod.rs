@@ -59,6 +59,8 @@ pub mod fuse;
 
 pub mod dead_code;
 
+pub mod cse;
+
 pub mod cleaning;
 
 pub mod node_size;
@@ -77,9 +79,15 @@ pub mod serialize_options;
 
 pub mod json;
 
+pub mod native;
+
 pub mod weights;
 
+pub mod weights_writer;
+
 pub mod tensor;
+
+pub mod dlpack;
 
 pub mod print;
 
@@ -95,6 +103,7 @@ mod boundary;
 mod handle;
 mod input;
 mod module_handle;
+mod node_filter;
 mod release;
 mod tree_cell;
 

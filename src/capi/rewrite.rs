@@ -183,7 +183,7 @@ pub unsafe extern "C" fn fxir_match_pattern(
         let nodes = PatternNodes::new(&prepared, matching.options.match_output);
         let options: MatchOptions = matching.options;
         let find = |tree: &ModuleTree, callbacks: &mut dyn MatchCallbacks| {
-            crate::ir::lint::lint(tree, module.id())?;
+            crate::ir::lint::lint_edits(tree, module.id())?;
             match_pattern(tree, module.id(), &prepared, &options, callbacks)
         };
         let RuleCallbacks { filter, nodes: equal, literals, .. } = matching.callbacks;

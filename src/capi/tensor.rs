@@ -87,7 +87,8 @@ impl Drop for Borrowed {
     }
 }
 
-unsafe fn plain_meta(dtype: i32, shape: *const i64, rank: usize) -> Outcome<TensorMeta> {
+/// The metadata of `rank` sizes, checked.
+pub(super) unsafe fn plain_meta(dtype: i32, shape: *const i64, rank: usize) -> Outcome<TensorMeta> {
     // SAFETY: passed on.
     unsafe {
         let mut meta = std::mem::MaybeUninit::uninit();

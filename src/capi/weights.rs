@@ -55,12 +55,14 @@ pub unsafe extern "C" fn fxir_weights_new(weights: *mut *mut fxir_weights, error
     boundary::status(error, || Out::required(weights, "weights")?.set_handle(WeightsRecord::new([])?))
 }
 
-/// Opens a safetensors file by a memory map: no byte of a tensor is read or copied. The file must not
-/// be shortened or written into while its tensors live; replacing it by a rename is fine. The caller
-/// frees `*weights`.
+/// Opens a safetensors file by a memory map, or, where the path ends in `.json`, an index
+/// (`model.safetensors.index.json`) and all the files that it names: no byte of a tensor is read or
+/// copied. The files must not be shortened or written into while their tensors live; replacing them by
+/// a rename is fine. Tensors that the file says are one share their bytes. The caller frees `*weights`.
 ///
 /// Statuses: FXIR_IO, FXIR_PARSE (not a safetensors file, a tensor that leaves the file, a hole, a
-/// name twice), FXIR_UNSUPPORTED (a dtype that torch does not have), FXIR_INVALID_UTF8.
+/// name twice; an index that names a file elsewhere, or a tensor that its file lacks), FXIR_UNSUPPORTED
+/// (a dtype that torch does not have), FXIR_INVALID_UTF8.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_weights_open(
     path: *const c_char,
@@ -185,10 +187,11 @@ pub unsafe extern "C" fn fxir_weights_get(
 
 /// Writes a safetensors file: beside its target and then renamed over it, so that a failure leaves
 /// what was there. Quantized tensors are written as their integers, tensors that lie otherwise
-/// row-major.
+/// row-major. One tensor under several names is written once, and the header's metadata notes the other
+/// names; a dtype that the format lacks (complex128, the sub-byte quantized ones) is noted there too, and
+/// its bytes are stored as uint8. `fxir_weights_open` gives all of them back.
 ///
-/// Statuses: FXIR_IO, FXIR_INVALID_ARGUMENT (a tensor without bytes), FXIR_UNSUPPORTED (a dtype that
-/// the format does not have), FXIR_LIMIT, FXIR_INVALID_UTF8.
+/// Statuses: FXIR_IO, FXIR_INVALID_ARGUMENT (a tensor without bytes), FXIR_LIMIT, FXIR_INVALID_UTF8.
 #[no_mangle]
 pub unsafe extern "C" fn fxir_weights_write(
     weights: *const fxir_weights,
@@ -202,7 +205,29 @@ pub unsafe extern "C" fn fxir_weights_write(
     })
 }
 
-/// Writes the same bytes to a callback, piece by piece.
+/// Writes several safetensors files of at most `max_shard_size` bytes of tensors each, a larger tensor
+/// into one of its own, and the index that says which tensor is where, as Hugging Face lays them. `path`
+/// is the index and ends in `.safetensors.index.json`; the files stand beside it:
+/// `model.safetensors.index.json` has `model-00001-of-00002.safetensors` and so on. All are written
+/// beside their targets first and renamed when every one is whole, the index last.
+///
+/// Statuses: those of `fxir_weights_write`; FXIR_INVALID_ARGUMENT (another kind of path) too.
+#[no_mangle]
+pub unsafe extern "C" fn fxir_weights_write_sharded(
+    weights: *const fxir_weights,
+    path: *const c_char,
+    max_shard_size: u64,
+    error: *mut *mut fxir_error,
+) -> fxir_status {
+    boundary::status(error, || {
+        let path = input::text(path, "path")?;
+        let tensors = handle::get::<WeightsRecord>(weights)?.tensors();
+        let tensors = tensors.iter().map(|(name, tensor)| (name.as_str(), &**tensor));
+        Ok(weights::write_sharded(path, tensors, max_shard_size)?)
+    })
+}
+
+/// Writes the same bytes as `fxir_weights_write` to a callback, piece by piece.
 ///
 /// Statuses: FXIR_CALLBACK, and those of `fxir_weights_write` but FXIR_IO.
 #[no_mangle]

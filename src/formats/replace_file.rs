@@ -1,6 +1,6 @@
 //! Writing a file so that a failure leaves what was there.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,27 +11,70 @@ use crate::ir::error::{Error, ErrorKind, Result};
 /// in `write` included, the new file is removed and `path` is what it was. A symbolic link stays
 /// one: what it points to is replaced.
 pub fn replace_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    replace(path, write).map_err(|error| Error::new(ErrorKind::Io, format!("{}: {error}", path.display())))
+    let mut staged = StagedFile::new(path)?;
+    write(&mut staged).map_err(|error| failed(path, &error))?;
+    staged.commit()
 }
 
-fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let old = fs::metadata(&target).ok();
-    if old.as_ref().is_some_and(|old| !old.is_file()) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+/// A new file that takes the place of `path` once it is whole; until then, or for ever when it is
+/// dropped, what was there stays.
+#[derive(Debug)]
+pub struct StagedFile {
+    file: File,
+    beside: Temporary,
+    path: PathBuf,
+    target: PathBuf,
+    old: Option<Metadata>,
+}
+
+impl StagedFile {
+    /// An empty file beside `path`.
+    pub fn new(path: &Path) -> Result<StagedFile> {
+        StagedFile::create(path).map_err(|error| failed(path, &error))
     }
-    let (mut file, beside) = create_beside(&target)?;
-    write(&mut file)?;
-    if let Some(old) = old {
-        file.set_permissions(old.permissions())?;
+
+    fn create(path: &Path) -> io::Result<StagedFile> {
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let old = fs::metadata(&target).ok();
+        if old.as_ref().is_some_and(|old| !old.is_file()) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        let (file, beside) = create_beside(&target)?;
+        Ok(StagedFile { file, beside, path: path.to_path_buf(), target, old })
     }
-    drop(file);
-    fs::rename(&beside.path, &target)?;
-    beside.keep();
-    Ok(())
+
+    /// Renames it over `path`.
+    pub fn commit(self) -> Result<()> {
+        let StagedFile { file, beside, path, target, old } = self;
+        let rename = || {
+            if let Some(old) = old {
+                file.set_permissions(old.permissions())?;
+            }
+            drop(file);
+            fs::rename(&beside.path, &target)
+        };
+        rename().map_err(|error| failed(&path, &error))?;
+        beside.keep();
+        Ok(())
+    }
+}
+
+impl Write for StagedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn failed(path: &Path, error: &io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("{}: {error}", path.display()))
 }
 
 /// A file that goes when this does, unless kept.
+#[derive(Debug)]
 struct Temporary {
     path: PathBuf,
 }

@@ -72,9 +72,18 @@ pub const MAX_ARGUMENT_DEPTH: usize = 64;
 
 impl Argument {
     /// Calls `visit` with every node in here, in order, as often as it occurs.
+    #[inline]
     pub fn for_each_node(&self, visit: &mut impl FnMut(NodeId)) {
         match self {
+            // Nearly all arguments are one node, or none.
             Argument::Node(node) => visit(*node),
+            nested if nested.is_nested() => nested.for_each_node_inside(visit),
+            _ => {}
+        }
+    }
+
+    fn for_each_node_inside(&self, visit: &mut impl FnMut(NodeId)) {
+        match self {
             Argument::List(items) | Argument::Tuple(items) => items.iter().for_each(|item| item.for_each_node(visit)),
             Argument::Dict(entries) => entries.iter().for_each(|(_, value)| value.for_each_node(visit)),
             Argument::Slice(parts) => parts.iter().for_each(|part| part.for_each_node(visit)),
@@ -83,6 +92,7 @@ impl Argument {
     }
 
     /// Puts what `replace` gives in the place of every node in here. Says whether anything changed.
+    #[inline]
     pub fn replace_nodes(&mut self, replace: &mut impl FnMut(NodeId) -> Option<Argument>) -> bool {
         match self {
             Argument::Node(node) => match replace(*node) {
@@ -92,6 +102,13 @@ impl Argument {
                 }
                 None => false,
             },
+            nested if nested.is_nested() => nested.replace_nodes_inside(replace),
+            _ => false,
+        }
+    }
+
+    fn replace_nodes_inside(&mut self, replace: &mut impl FnMut(NodeId) -> Option<Argument>) -> bool {
+        match self {
             Argument::List(items) | Argument::Tuple(items) => {
                 items.iter_mut().fold(false, |changed, item| item.replace_nodes(replace) | changed)
             }

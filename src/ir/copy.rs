@@ -36,7 +36,7 @@ impl Graph {
             let found = &self[node];
             let name = Name::new(&copy.symbols, self.name(node));
             let target = copy.symbols.intern(self.text(found.target));
-            copy.names.take(&copy.symbols, name);
+            copy.names.take(name, self.name(node));
             let new = copy.insert(NONE, found.op, target, Args::new(), Kwargs::new(), NameFor::Taken(name))?;
             map[node.slot()] = Some(new);
             if let Some(extra) = self.extra(node) {
@@ -130,16 +130,16 @@ impl Graph {
             CopyNames::Keep => {
                 let next = self.place(at, op)?;
                 self.check_new(op, &args, &kwargs)?;
-                let name = self.free_name(name)?;
+                let free = self.free_name(name)?;
                 let target = self.symbols.intern(target);
-                self.names.take(&self.symbols, name);
-                return self.insert(next, op, target, args, kwargs, NameFor::Taken(name));
+                self.names.take(free, name);
+                return self.insert(next, op, target, args, kwargs, NameFor::Taken(free));
             }
         };
         self.create_node(at, op, target, args, kwargs, asked)
     }
 
-    fn free_name(&self, name: &str) -> Result<Name> {
+    pub(super) fn free_name(&self, name: &str) -> Result<Name> {
         let free = Name::new(&self.symbols, name);
         match self.names.is_taken(free) {
             true => Err(Error::new(ErrorKind::AlreadyExists, format!("the name {name} was given before"))),

@@ -21,7 +21,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Graph {
     pub(super) symbols: Arc<Symbols>,
-    recent: RecentSymbols,
+    pub(super) recent: RecentSymbols,
     pub(super) slots: Vec<Slot>,
     pub(super) free: Vec<u32>,
     pub(super) order: Order,
@@ -106,12 +106,12 @@ impl Graph {
 
     /// A node; [`ErrorKind::StaleNode`] when the id is stale or foreign.
     pub fn get(&self, node: NodeId) -> Result<&Node> {
-        match self.slots.get(node.slot()) {
-            Some(Slot { stamp, node: Some(found) }) if *stamp == node.stamp() => Ok(found),
-            _ => {
-                Err(Error::new(ErrorKind::StaleNode, "the node was erased, or belongs to another graph").at_node(node))
-            }
-        }
+        self.find(node).ok_or_else(|| stale(node))
+    }
+
+    #[inline]
+    fn find(&self, node: NodeId) -> Option<&Node> {
+        self.slots.get(node.slot()).filter(|slot| slot.stamp == node.stamp())?.node.as_ref()
     }
 
     /// The name of a live node.
@@ -202,12 +202,8 @@ impl Graph {
     }
 
     pub(super) fn node_mut(&mut self, node: NodeId) -> Result<&mut Node> {
-        match self.slots.get_mut(node.slot()) {
-            Some(Slot { stamp, node: Some(found) }) if *stamp == node.stamp() => Ok(found),
-            _ => {
-                Err(Error::new(ErrorKind::StaleNode, "the node was erased, or belongs to another graph").at_node(node))
-            }
-        }
+        let slot = self.slots.get_mut(node.slot()).filter(|slot| slot.stamp == node.stamp());
+        slot.and_then(|slot| slot.node.as_mut()).ok_or_else(|| stale(node))
     }
 
     /// What can be refused before anything changes. Args that hold a stale node are refused here.
@@ -376,6 +372,11 @@ impl Graph {
     }
 }
 
+#[cold]
+fn stale(node: NodeId) -> Error {
+    Error::new(ErrorKind::StaleNode, "the node was erased, or belongs to another graph").at_node(node)
+}
+
 /// Every node calls, gets or takes something.
 pub(crate) fn check_target(target: &str) -> Result<()> {
     match target {
@@ -401,10 +402,11 @@ impl std::ops::Index<NodeId> for Graph {
     ///
     /// # Panics
     /// When it is not; use [`Graph::get`] for ids from outside.
+    #[inline]
     fn index(&self, node: NodeId) -> &Node {
-        match self.get(node) {
-            Ok(node) => node,
-            Err(error) => panic!("{error}: {node:?}"),
+        match self.find(node) {
+            Some(found) => found,
+            None => panic!("{}: {node:?}", stale(node)),
         }
     }
 }

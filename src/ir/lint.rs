@@ -19,8 +19,14 @@ use rustc_hash::FxHashSet;
 
 /// Checks the graph of one module (torch's `graph.lint()`).
 pub fn lint(tree: &ModuleTree, module: ModuleId) -> Result<()> {
+    lint_bookkeeping(tree.graph(module)?)?;
+    lint_edits(tree, module)
+}
+
+/// Checks what an edit can break, and trusts what every edit keeps: users, and names that are unique.
+pub(crate) fn lint_edits(tree: &ModuleTree, module: ModuleId) -> Result<()> {
     let graph = tree.graph(module)?;
-    lint_graph(graph)?;
+    lint_nodes(graph)?;
     let mut checked = FxHashSet::default();
     for node in graph.nodes() {
         let found = &graph[node];
@@ -112,24 +118,36 @@ impl OutOfOrder {
 
 /// Checks what can be checked of a graph without its module.
 pub fn lint_graph(graph: &Graph) -> Result<()> {
-    let mut names = NameSet::default();
-    let mut named_by = vec![0; graph.slot_count()];
+    lint_bookkeeping(graph)?;
+    lint_nodes(graph)
+}
+
+/// What the caller's edits decide: what nodes are like, and their order.
+fn lint_nodes(graph: &Graph) -> Result<()> {
     let mut placeholders_are_over = false;
-    let mut uses = 0;
-    let mut known = 0;
-    for (position, node) in graph.nodes().enumerate() {
-        let found = &graph[node];
+    for node in graph.nodes() {
         check_shape(graph, node)?;
-        uses += check_inputs(graph, node, position as u32 + 1, &mut named_by)?;
         if let Some(fault) = misplaced(graph, node, &mut placeholders_are_over) {
             return Err(fault.error(graph));
         }
-        known += graph.user_count(node);
-        if !names.insert(found.name()) {
-            return Err(broken(graph, node, "another node has the same name"));
-        }
         if graph.has_illegal_name(node) {
             return Err(broken(graph, node, "its name is no identifier, or one that Python or generated code needs"));
+        }
+    }
+    Ok(())
+}
+
+/// What the graph keeps right by itself.
+fn lint_bookkeeping(graph: &Graph) -> Result<()> {
+    let mut names = NameSet::default();
+    let mut named_by = vec![0; graph.slot_count()];
+    let mut uses = 0;
+    let mut known = 0;
+    for (position, node) in graph.nodes().enumerate() {
+        uses += check_inputs(graph, node, position as u32 + 1, &mut named_by)?;
+        known += graph.user_count(node);
+        if !names.insert(graph[node].name()) {
+            return Err(broken(graph, node, "another node has the same name"));
         }
     }
     if known != uses {

@@ -16,6 +16,7 @@ mod name_set;
 mod namespace;
 pub mod node;
 mod order;
+mod restore;
 mod same;
 mod signature;
 mod stamps;
@@ -27,6 +28,7 @@ mod uses;
 mod walk;
 
 pub(crate) use copy::transfer_meta;
+pub(crate) use restore::GivenNames;
 pub(crate) use same::{are_one, is_one};
 pub(crate) use symbol::RecentSymbols;
 

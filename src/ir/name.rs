@@ -126,10 +126,13 @@ pub(super) fn split_number(name: &str) -> Option<(&str, Option<u64>)> {
         return Some((name, None));
     }
     match name[base..].parse::<u64>() {
-        Ok(number) => Some((&name[..base - 1], Some(number))),
-        Err(_) => Some((name, None)),
+        Ok(number) if number < MAX_COUNT => Some((&name[..base - 1], Some(number))),
+        _ => Some((name, None)),
     }
 }
+
+/// Numbers of names are below this, so that counting on from one never ends.
+pub(crate) const MAX_COUNT: u64 = 1 << 63;
 
 /// Bytes that a name may have.
 static LEGAL: [bool; 256] = {

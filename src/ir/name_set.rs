@@ -20,12 +20,31 @@ impl NameSet {
     pub(crate) fn insert(&mut self, name: Name) -> bool {
         self.0.entry(name.base()).or_default().insert(name.number())
     }
+
+    /// Whether a base with a number, or alone, is in it.
+    pub(crate) fn contains(&self, base: Symbol, number: Option<u32>) -> bool {
+        self.0.get(&base).is_some_and(|one| one.contains(number))
+    }
 }
 
 impl OneBase {
     /// Whether the base with a number, or alone, is in it.
     pub(crate) fn contains(&self, number: Option<u32>) -> bool {
         number.map_or(self.is_plain_in, |number| self.numbers.contains(number))
+    }
+
+    /// The numbers that are in it, rising.
+    pub(crate) fn numbers(&self) -> Vec<u32> {
+        let NumberSet { dense, sparse } = &self.numbers;
+        let bits = dense.iter().enumerate().filter(|(_, &word)| word != 0);
+        let mut numbers: Vec<u32> = bits
+            .flat_map(|(at, &word)| {
+                (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| (at * 64) as u32 + bit)
+            })
+            .chain(sparse.iter().copied())
+            .collect();
+        numbers.sort_unstable();
+        numbers
     }
 
     /// Puts in the base with a number, or alone. False when it was in it before.
@@ -80,5 +99,14 @@ mod tests {
         }
         assert!((1..5).chain(7..70_000).all(|number| numbers.insert(number)));
         assert!(!numbers.insert(70_000) && numbers.dense.len() < 1100);
+    }
+
+    #[test]
+    fn numbers_come_out_rising() {
+        let mut one = OneBase::default();
+        for number in [70_000, 3, u32::MAX, 64, 0, 63] {
+            one.insert(Some(number));
+        }
+        assert_eq!(one.numbers(), [0, 3, 63, 64, 70_000, u32::MAX]);
     }
 }

@@ -110,9 +110,8 @@ impl Namespace {
         }
     }
 
-    /// Takes `name` as it is, legal or not; false when it was taken before.
-    pub(crate) fn take(&mut self, symbols: &Symbols, name: Name) -> bool {
-        let text = name.text(symbols);
+    /// Takes a name and its text as they are, legal or not; false when it was taken before.
+    pub(crate) fn take(&mut self, name: Name, text: &str) -> bool {
         if !is_legal_name(text) || is_reserved_name(text) {
             self.illegal.insert(name);
         }
@@ -122,6 +121,16 @@ impl Namespace {
     /// Whether a name was given or taken, if only by a node that is gone.
     pub(crate) fn is_taken(&self, name: Name) -> bool {
         self.states.get(&name.base()).is_some_and(|state| state.given.contains(name.number()))
+    }
+
+    /// What was given of each base, and the number that was given of it last, in no order.
+    pub(crate) fn given(&self) -> impl Iterator<Item = (Symbol, &OneBase, u64)> {
+        self.states.iter().map(|(&base, state)| (base, &state.given, state.count))
+    }
+
+    /// Counts on from a number.
+    pub(crate) fn set_count(&mut self, base: Symbol, count: u64) {
+        self.states.entry(base).or_default().count = count;
     }
 
     /// Whether a name that was taken is not one that would have been given.
@@ -171,6 +180,21 @@ fn form_of(symbols: &Symbols, name: Symbol) -> Form {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_too_large_to_count_on_from_are_a_part_of_the_name() {
+        let symbols = Symbols::new();
+        let mut names = Namespace::default();
+        for number in [u64::MAX, (1 << 63) - 1, 1 << 63] {
+            let large = format!("add_{number}");
+            assert_eq!(names.create_name(&symbols, &large).text(&symbols), large);
+            let other = names.create_name(&symbols, &large);
+            assert_ne!(other.text(&symbols), large);
+            for _ in 0..3 {
+                names.create_name(&symbols, "add");
+            }
+        }
+    }
 
     #[test]
     fn one_name_asked_for_over_and_over_is_not_quadratic() {

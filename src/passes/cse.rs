@@ -1,10 +1,24 @@
 //! What is computed twice is computed once: torch's `CSEPass` and `fx_graph_cse`.
 
+use super::dead_code::IsImpure;
 use super::memory::{Effect, Memory};
-use crate::ir::{are_one, is_one, Argument, Graph, ModuleId, ModuleTree, Node, NodeId, Op, Result};
+use crate::ir::{are_one, is_one, Argument, Graph, ModuleId, ModuleTree, Node, NodeId, Op, Result, Symbol};
 use hashbrown::hash_table::{Entry, HashTable};
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
+
+/// What the caller decides.
+#[derive(Default)]
+pub struct CseOptions<'n, 'a> {
+    /// Targets whose nodes all stay, though they write nothing (torch's `banned_ops`). What begins with
+    /// `torch.ops` stands for all below it: an operator for its overloads.
+    pub banned: &'n [&'n str],
+    /// Decides alone which nodes do anything besides yielding a value. Such a node stays; where
+    /// [`super::purity`] finds that it does nothing, it may write into all that shares memory with its
+    /// arguments. Without one it is [`super::purity`]. It is asked about all nodes but placeholders
+    /// and the output, in their order, each once.
+    pub is_impure: Option<IsImpure<'a>>,
+}
 
 /// Erases each node that computes what a node before it has computed, which takes its place in all
 /// its users, and returns the pairs: the node that is gone, the one that stands for it, in the order
@@ -19,15 +33,23 @@ use std::hash::{Hash, Hasher};
 /// unless their `training` is False. So does whatever a write could tell apart: nodes that read what
 /// may be written between them, and results that may be written into later, one of which would change
 /// with the other. A node that may write does it to all that may share memory with its arguments.
-pub fn eliminate_common_subexpressions(tree: &mut ModuleTree, module: ModuleId) -> Result<Vec<(NodeId, NodeId)>> {
-    let pairs = find_common_subexpressions(tree, module)?;
-    tree.graph_mut(module)?.merge(&pairs)?;
+pub fn eliminate_common_subexpressions(
+    tree: &mut ModuleTree,
+    module: ModuleId,
+    options: CseOptions<'_, '_>,
+) -> Result<Vec<(NodeId, NodeId)>> {
+    let pairs = find_common_subexpressions(tree, module, options)?;
+    erase_common_subexpressions(tree, module, &pairs)?;
     Ok(pairs)
 }
 
-/// The pairs of [`eliminate_common_subexpressions`]. Changes nothing.
-pub fn find_common_subexpressions(tree: &ModuleTree, module: ModuleId) -> Result<Vec<(NodeId, NodeId)>> {
-    let memory = Memory::of(tree, module)?;
+/// The first half of [`eliminate_common_subexpressions`]: its pairs. Changes nothing.
+pub fn find_common_subexpressions(
+    tree: &ModuleTree,
+    module: ModuleId,
+    options: CseOptions<'_, '_>,
+) -> Result<Vec<(NodeId, NodeId)>> {
+    let memory = Memory::of(tree, module, options.is_impure)?;
     let graph = tree.graph(module)?;
     let mut walk = Walk {
         graph,
@@ -39,6 +61,7 @@ pub fn find_common_subexpressions(tree: &ModuleTree, module: ModuleId) -> Result
         }),
         world: 0,
     };
+    let mut banned = Banned { targets: options.banned, known: FxHashMap::default() };
     let mut table: HashTable<Seen> = HashTable::new();
     let mut pairs = Vec::new();
     for (place, node) in graph.nodes().enumerate() {
@@ -54,6 +77,7 @@ pub fn find_common_subexpressions(tree: &ModuleTree, module: ModuleId) -> Result
                 walk.written[walk.memory.group(node) as usize] = place;
                 continue;
             }
+            Effect::None if banned.has(graph, graph[node].target()) => continue,
             Effect::None => {}
         }
         let hash = walk.hash(&graph[node]);
@@ -73,6 +97,32 @@ pub fn find_common_subexpressions(tree: &ModuleTree, module: ModuleId) -> Result
         }
     }
     Ok(pairs)
+}
+
+/// The second half: puts the second of each pair in the place of the first, as
+/// [`find_common_subexpressions`] found them, while the graph has not changed.
+pub fn erase_common_subexpressions(tree: &mut ModuleTree, module: ModuleId, pairs: &[(NodeId, NodeId)]) -> Result<()> {
+    tree.graph_mut(module)?.merge(pairs)
+}
+
+struct Banned<'a> {
+    targets: &'a [&'a str],
+    known: FxHashMap<Symbol, bool>,
+}
+
+impl Banned<'_> {
+    fn has(&mut self, graph: &Graph, target: Symbol) -> bool {
+        if self.targets.is_empty() {
+            return false;
+        }
+        *self.known.entry(target).or_insert_with(|| {
+            let text = graph.text(target);
+            self.targets.iter().any(|banned| match text.strip_prefix(banned) {
+                Some(rest) => rest.is_empty() || (rest.starts_with('.') && banned.starts_with("torch.ops.")),
+                None => false,
+            })
+        })
+    }
 }
 
 #[derive(Clone, Copy)]

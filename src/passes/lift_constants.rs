@@ -61,7 +61,7 @@ fn find_constants(tree: &ModuleTree, module: ModuleId, options: LiftOptions) -> 
     if found.is_empty() {
         return Ok(found);
     }
-    let memory = Memory::of(tree, module)?;
+    let memory = Memory::of(tree, module, None)?;
     if graph.nodes().any(|node| memory.effect(node) == Effect::World) {
         return Ok(Vec::new());
     }

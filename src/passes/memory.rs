@@ -7,10 +7,10 @@
 //! all that lies outside, and what an operator yields is in the group of its arguments, unless the
 //! operator is known to make a new tensor.
 
-use super::purity::{Purity, PurityOptions};
-use super::schema;
-use super::side_effects::{IMPURE_FUNCTIONS, IMPURE_NAMESPACES, MAKES_NEW, ONLY_CHECKS, TRAINED_LEAVES};
-use crate::ir::{Argument, Graph, Member, ModuleId, ModuleKind, ModuleTree, Node, NodeId, Op, Result, Value};
+use super::dead_code::IsImpure;
+use super::purity::{Impurity, Purity, PurityOptions};
+use super::side_effects::{acts_on_the_world, only_checks, MAKES_NEW};
+use crate::ir::{Argument, Graph, ModuleId, ModuleTree, Node, NodeId, Op, Result, Value};
 
 /// What a node does besides yielding a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,14 +35,16 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn of(tree: &ModuleTree, module: ModuleId) -> Result<Memory> {
+    /// `is_impure`, if there is one, decides alone which nodes do anything besides. It is asked about
+    /// all but placeholders and the output, in their order.
+    pub(super) fn of(tree: &ModuleTree, module: ModuleId, is_impure: Option<IsImpure<'_>>) -> Result<Memory> {
         let graph = tree.graph(module)?;
         let mut judge = Judge {
             tree,
+            is_impure,
             module,
             graph,
             purity: Purity::new(tree, PurityOptions::default()),
-            acts: Purity::new(tree, PurityOptions { random_is_impure: false }),
             reads_members: graph.nodes().any(|node| graph[node].op() == Op::GetAttr),
         };
         let count = graph.slot_count();
@@ -93,82 +95,53 @@ impl Memory {
     }
 }
 
-struct Judge<'t> {
+struct Judge<'t, 'c> {
     tree: &'t ModuleTree,
+    is_impure: Option<IsImpure<'c>>,
     module: ModuleId,
     graph: &'t Graph,
     purity: Purity<'t>,
-    /// Random numbers left out.
-    acts: Purity<'t>,
     reads_members: bool,
 }
 
-impl Judge<'_> {
+impl Judge<'_, '_> {
     fn effect(&mut self, node: NodeId) -> Result<Effect> {
-        let (graph, found) = (self.graph, &self.graph[node]);
-        let target = graph.target(node);
-        match found.op() {
-            Op::Placeholder | Op::Output => return Ok(Effect::Own),
-            Op::GetAttr => return Ok(Effect::None),
-            Op::CallFunction if changes_statistics(graph, found) => return Ok(Effect::Writes),
-            _ => {}
+        let op = self.graph[node].op();
+        if matches!(op, Op::Placeholder | Op::Output) {
+            return Ok(Effect::Own);
         }
-        let is_trained = found.op() == Op::CallModule && self.calls_trained(target);
-        if !is_trained && !self.purity.is_impure(self.module, node)? {
+        let Some(is_impure) = &mut self.is_impure else { return self.known_effect(node) };
+        if !is_impure(self.tree, self.module, node)? {
             return Ok(Effect::None);
         }
-        if !self.acts.is_impure(self.module, node)? {
+        Ok(match self.known_effect(node)? {
+            Effect::None if op == Op::GetAttr => Effect::Own,
+            // The caller knows better, and does not tell what it is.
+            Effect::None => Effect::Writes,
+            known => known,
+        })
+    }
+
+    fn known_effect(&mut self, node: NodeId) -> Result<Effect> {
+        let (graph, found) = (self.graph, &self.graph[node]);
+        match self.purity.impurity(self.module, node)? {
+            Impurity::None => return Ok(Effect::None),
+            Impurity::Draws => return Ok(Effect::Own),
             // What a module counts is seen by none but itself, unless somebody reads its members.
-            return Ok(if is_trained && self.reads_members { Effect::Writes } else { Effect::Own });
+            Impurity::Counts => return Ok(if self.reads_members { Effect::Writes } else { Effect::Own }),
+            Impurity::Acts => {}
         }
         if found.op() == Op::CallFunction {
-            let is_below = |space: &&str| target.strip_prefix(*space).is_some_and(|rest| rest.starts_with('.'));
-            if ONLY_CHECKS.iter().any(|name| target == *name || is_below(name)) {
+            let target = graph.target(node);
+            if only_checks(target) {
                 return Ok(Effect::Own);
             }
-            if IMPURE_FUNCTIONS.contains(&target) || IMPURE_NAMESPACES.iter().any(is_below) {
+            if acts_on_the_world(target) {
                 return Ok(Effect::World);
             }
         }
         let has_inputs = found.op() == Op::CallModule || graph.input_count(node) > 0;
         Ok(if has_inputs { Effect::Writes } else { Effect::World })
-    }
-
-    /// Whether a leaf of torch's may count what it sees, or draw numbers, because nothing says that
-    /// it is trained no more. Of graph modules, whether one is below.
-    fn calls_trained(&self, path: &str) -> bool {
-        let Some(Member::Module(called)) = self.tree.resolve(self.module, path) else { return false };
-        self.tree.modules_below(called).any(|id| {
-            let Ok(leaf) = self.tree.get(id) else { return false };
-            let symbols = self.tree.symbols();
-            let type_name = symbols.text(leaf.type_name());
-            let class = type_name.rsplit('.').next().unwrap_or(type_name);
-            let training = symbols.find("training").and_then(|name| leaf.attributes().get(&name));
-            matches!(leaf.kind(), ModuleKind::Leaf)
-                && TRAINED_LEAVES.iter().any(|part| class.contains(part))
-                && !training.is_some_and(|known| matches!(known.value(), Some(Argument::Bool(false))))
-        })
-    }
-}
-
-/// Functions of norms that count what they see while they train, and lookups that scale what they
-/// look in.
-fn changes_statistics(graph: &Graph, node: &Node) -> bool {
-    let target = graph.text(node.target());
-    let has = |name: &str| target.contains(name);
-    let deciding = match () {
-        () if has("batch_norm") => "training",
-        () if has("instance_norm") => "use_input_stats",
-        () if has("functional.embedding") => "max_norm",
-        () => return false,
-    };
-    let by_name = node.kwargs().iter().find(|(key, _)| graph.text(*key) == deciding).map(|(_, value)| value);
-    let position = || schema::of_target(target)?.position(deciding);
-    let given = by_name.or_else(|| node.args().get(position()?));
-    match given {
-        Some(value) => !matches!(value, Argument::Bool(false) | Argument::None),
-        // In place of what is not given torch has no max_norm, and False for `training`.
-        None => position().is_none() || deciding == "use_input_stats",
     }
 }
 
@@ -244,15 +217,5 @@ impl Sets {
     fn join(&mut self, a: usize, b: usize) {
         let (a, b) = (self.find(a), self.find(b));
         self.0[a.max(b)] = a.min(b) as u32;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_names_are_sorted_for_searching() {
-        assert!(MAKES_NEW.is_sorted());
     }
 }

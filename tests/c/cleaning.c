@@ -12,7 +12,7 @@ static void twice_is_once(void) {
     fxir_node_map *map = NULL;
     const fxir_node_pair *pairs;
     size_t erased = 99;
-    OK(fxir_eliminate_common_subexpressions(module, &erased, &map, E));
+    OK(fxir_eliminate_common_subexpressions(module, NULL, &erased, &map, E));
     CHECK(erased == 2 && graph_is(module, "x y a c e g h output"));
     pairs = fxir_node_map_pairs(map);
     if (CHECK(fxir_node_map_count(map) == 2 && pairs)) CHECK(pairs[0].from == b && pairs[1].from == d);
@@ -22,10 +22,10 @@ static void twice_is_once(void) {
     fxir_node_map_free(map);
     CHECK(code_is(module, "def forward(self, x, y):\n a = torch.add(x, y)\n c = torch.relu(a)\n e = torch.add(x, 1)\n"
                           " g = torch.add(x, 1.0)\n h = torch.add(x, True)\n return [c, c, e, g, h]\n"));
-    OK(fxir_eliminate_common_subexpressions(module, &erased, &map, E));
+    OK(fxir_eliminate_common_subexpressions(module, NULL, &erased, &map, E));
     CHECK(erased == 0 && fxir_node_map_count(map) == 0);
     fxir_node_map_free(map);
-    OK(fxir_eliminate_common_subexpressions(module, NULL, NULL, E));
+    OK(fxir_eliminate_common_subexpressions(module, NULL, NULL, NULL, E));
     fxir_module_free(module);
 }
 
@@ -39,10 +39,92 @@ static void writes_part(void) {
     for (i = 0; i < sizeof kept / sizeof *kept; i++) {
         fxir_module *module = read_code(kept[i]);
         erased = 99;
-        OK(fxir_eliminate_common_subexpressions(module, &erased, NULL, E));
+        OK(fxir_eliminate_common_subexpressions(module, NULL, &erased, NULL, E));
         CHECK(erased == 0);
         fxir_module_free(module);
     }
+}
+
+typedef struct {
+    const char *impure;
+    size_t asked;
+    int32_t code, verdict;
+} judge;
+
+static int32_t by_target(void *data, const fxir_module *module, fxir_node node, int32_t *verdict) {
+    judge *now = data;
+    now->asked++;
+    *verdict = now->verdict ? now->verdict : !strcmp(fxir_node_target(module, node), now->impure);
+    return now->code;
+}
+
+static void the_caller_decides(void) {
+    static const char *const banned[] = {"torch.relu"}, *const operators[] = {"torch.ops.aten.neg", "abs"};
+    static const char more[] = "def f(x):\n a = torch.ops.aten.neg.default(x)\n b = torch.ops.aten.neg.default(x)\n"
+                               " c = x.abs()\n d = x.abs()\n e = torch.rand(2)\n f = torch.rand(2)\n"
+                               " return [a, b, c, d, e, f]\n";
+    fxir_cse_options options;
+    judge now = {"torch.relu", 0, 0, 0};
+    size_t erased = 99;
+    fxir_node_map *map = NULL;
+    fxir_module *module = read_code(TWICE);
+    char *before;
+    fxir_cse_options_init(&options);
+    fxir_cse_options_init(NULL);
+    CHECK(options.struct_size == sizeof options && !options.banned && !options.banned_count && !options.is_impure);
+    options.banned = banned;
+    options.banned_count = 1;
+    OK(fxir_eliminate_common_subexpressions(module, &options, &erased, NULL, E));
+    CHECK(erased == 1 && graph_is(module, "x y a c d e g h output"));
+    fxir_module_free(module);
+
+    /* What fails changes nothing. */
+    module = read_code(TWICE);
+    fxir_cse_options_init(&options);
+    options.is_impure = by_target;
+    options.is_impure_data = &now;
+    now.code = 4;
+    REFUSED(FXIR_CALLBACK, module, fxir_eliminate_common_subexpressions(module, &options, &erased, &map, E));
+    CHECK(failed.code == 4 && now.asked == 1);
+    now.code = 0;
+    now.verdict = 2;
+    REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_eliminate_common_subexpressions(module, &options, &erased, &map, E));
+    now.verdict = 0;
+    options.banned_count = 1;
+    REFUSED(FXIR_NULL_ARGUMENT, module, fxir_eliminate_common_subexpressions(module, &options, &erased, &map, E));
+    options.banned = (const char *const[]){NULL};
+    REFUSED(FXIR_NULL_ARGUMENT, module, fxir_eliminate_common_subexpressions(module, &options, &erased, &map, E));
+    options.banned_count = 0;
+    options.struct_size = 1;
+    REFUSED(FXIR_INVALID_ARGUMENT, module, fxir_eliminate_common_subexpressions(module, &options, &erased, &map, E));
+    options.struct_size = sizeof options;
+    CHECK(erased == 1 && map == NULL);
+    now.asked = 0;
+    OK(fxir_eliminate_common_subexpressions(module, &options, &erased, &map, E));
+    CHECK(now.asked == 7 && erased == 0 && fxir_node_map_count(map) == 0); /* c may write into a */
+    fxir_node_map_free(map);
+    now.impure = "torch.add";
+    OK(fxir_eliminate_common_subexpressions(module, &options, &erased, NULL, E));
+    CHECK(now.asked == 14 && erased == 0);
+    now.impure = "torch.mul";
+    OK(fxir_eliminate_common_subexpressions(module, &options, &erased, &map, E));
+    CHECK(now.asked == 21 && erased == 2 && fxir_node_map_count(map) == 2 && graph_is(module, "x y a c e g h output"));
+    fxir_node_map_free(map);
+    fxir_module_free(module);
+
+    module = read_code(more);
+    before = picture(module);
+    fxir_cse_options_init(&options);
+    options.banned = operators;
+    options.banned_count = 2;
+    OK(fxir_eliminate_common_subexpressions(module, &options, &erased, NULL, E));
+    CHECK(erased == 0);
+    check_unchanged(module, before, "all is banned or random", __FILE__, __LINE__);
+    options.is_impure = by_target;
+    options.is_impure_data = &now;
+    OK(fxir_eliminate_common_subexpressions(module, &options, &erased, NULL, E));
+    CHECK(erased == 1 && graph_is(module, "x a b c d e output")); /* the caller calls random numbers pure */
+    fxir_module_free(module);
 }
 
 static void members(void) {
@@ -77,7 +159,7 @@ static void members(void) {
     OK(fxir_module_delete_unused_attributes(module, NULL, E));
 
     /* A leaf has no graph. */
-    FAILS(FXIR_INVALID_ARGUMENT, fxir_eliminate_common_subexpressions(leaf, &count, &map, E));
+    FAILS(FXIR_INVALID_ARGUMENT, fxir_eliminate_common_subexpressions(leaf, NULL, &count, &map, E));
     FAILS(FXIR_INVALID_ARGUMENT, fxir_deduplicate_get_attr(leaf, &count, &map, E));
     FAILS(FXIR_INVALID_ARGUMENT, fxir_module_delete_unused_attributes(leaf, &count, E));
     FAILS(FXIR_INVALID_ARGUMENT, fxir_lift_constants(leaf, 0, &count, E));
@@ -130,6 +212,7 @@ static void by_name(void) {
 
 int main(void) {
     twice_is_once();
+    the_caller_decides();
     writes_part();
     members();
     constants();

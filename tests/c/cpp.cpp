@@ -123,6 +123,9 @@ void cleaning() {
         "def f(x):\n a = torch.tensor([1, 2])\n b = torch.tensor([1, 2])\n c = torch.mul(x, a)\n d = torch.mul(x, b)\n"
         " return torch.add(c, d)\n");
     const fxir::Node a = module.find_node("a"), d = module.find_node("d");
+    CHECK(module.eliminate_common_subexpressions({}, {"torch.tensor", "torch.mul"}).size() == 0);
+    const auto stays = [](fxir::ModuleView view, fxir::Node node) { return view.target(node) == "torch.tensor"; };
+    CHECK(module.eliminate_common_subexpressions(stays).size() == 0);
     const fxir::NodeMap merged = module.eliminate_common_subexpressions();
     CHECK(merged.size() == 2 && merged[d] == module.find_node("c") && module.op(d) == 0);
     CHECK(module.lift_constants(15) == 0 && module.lift_constants() == 1 && module.op(a) == FXIR_OP_GET_ATTR);

@@ -373,6 +373,17 @@ void tensors() {
     std::string file;
     weights.write_to([&](std::string_view piece) { file += piece; });
     weights.write("cpp.safetensors");
+    weights.write_sharded("cpp.safetensors.index.json", 1);
+    CHECK(fxir::Weights::open("cpp.safetensors.index.json").size() == 1);
+    auto writer = fxir::WeightsWriter::create("streamed.safetensors");
+    writer.announce("w", tensor.dtype(), tensor.shape());
+    writer.write(fxir_tensor_data(tensor.get()), fxir_tensor_size(tensor.get()));
+    writer.finish();
+    CHECK(fxir::Weights::open("streamed.safetensors")["w"].shape() == tensor.shape());
+    {
+        const auto round = fxir::Tensor::from_dlpack(tensor.to_dlpack());
+        CHECK(fxir::Tensor::from_dlpack(round.to_dlpack_unversioned()).shares_storage(tensor));
+    }
     CHECK(thrown_by([&] { weights.write_to([](std::string_view) { throw Thrown{3}; }); }) == 3);
     const fxir::Weights opened = fxir::Weights::open("cpp.safetensors"), borrowed = fxir::Weights::borrow(file.data(), file.size());
     CHECK(opened["w"].size() == 24 && std::memcmp(opened["w"].data(), data, 24) == 0);
@@ -401,6 +412,31 @@ void json() {
     module.save_json("cpp.json"); // no weights
     CHECK(status_of([&] { fxir::Module::load_json("no_such.json"); }) == FXIR_IO);
     CHECK(status_of([&] { fxir::Module::read_json(""); }) == FXIR_PARSE);
+}
+
+void native() {
+    const std::string folder = FXIR_TESTS_DIR "/cases/serialize/linear_attr_multi_output/";
+    const fxir::Module module = fxir::Module::load_json(folder + "serialized.json", folder + "weights.safetensors");
+    module.save("cpp.fxir");
+    const fxir::Module again = fxir::Module::load("cpp.fxir");
+    CHECK(names_of(again) == names_of(module) && again.print().text() == module.print().text());
+    const fxir::Buffer bytes = module.save_to_buffer();
+    CHECK(again.save_to_buffer().text() == bytes.text());
+    std::string pieces;
+    again.save_to([&](std::string_view piece) { pieces += piece; });
+    CHECK(pieces == bytes.text());
+    CHECK(thrown_by([&] { module.save_to([](std::string_view) { throw Thrown{4}; }); }) == 4);
+    int released = 0;
+    {
+        const auto release = [](void *data, const void *) { ++*static_cast<int *>(data); };
+        const fxir::Module third = fxir::Module::load_borrowed(pieces.data(), pieces.size(), release, &released);
+        CHECK(third.save_to_buffer().text() == pieces && released == 0);
+        const char *weight = static_cast<const char *>(third.tensor("linear.weight").data());
+        CHECK(weight > pieces.data() && weight < pieces.data() + pieces.size());
+    }
+    CHECK(released == 1);
+    CHECK(status_of([&] { fxir::Module::load("no_such.fxir"); }) == FXIR_IO);
+    CHECK(status_of([&] { fxir::Module::load_borrowed("a", 1); }) == FXIR_PARSE);
 }
 
 void matching() {
@@ -464,6 +500,7 @@ void matching() {
         CHECK(thrown_by([&] { module.replace_all_uses_with(module.first(), module.last(), throws); }) == 9);
         module.call_function("unused", {module.first()});
         CHECK(thrown_by([&] { module.eliminate_dead_code(throws); }) == 9);
+        CHECK(thrown_by([&] { module.eliminate_common_subexpressions(throws); }) == 9);
         module.eliminate_dead_code();
     });
     // Options are those of C.
@@ -526,6 +563,7 @@ int main() {
     passes();
     tensors();
     json();
+    native();
     matching();
     tracing();
     return check_result();

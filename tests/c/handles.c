@@ -10,6 +10,7 @@
  *   ?word                 may be NULL
  *   ~word                 may be NULL if no more room is stated than none: not tried */
 #include "check.h"
+#include "dlpack_structs.h"
 #include <ctype.h>
 
 enum { MOST = 12 };
@@ -19,6 +20,7 @@ typedef struct fixture {
     fxir_node x, y, leaf, dead, call, py, px;
     fxir_tensor *tensor;
     fxir_weights *weights;
+    fxir_weights_writer *writer;
     fxir_args *args;
     fxir_matches *matches;
     fxir_pattern_set *set;
@@ -42,12 +44,15 @@ typedef struct fixture {
     fxir_pass_options pass_options;
     fxir_fuse_options fuse_options;
     fxir_dead_code_options dead_code_options;
+    fxir_cse_options cse_options;
     fxir_normalize_options normalize_options;
     fxir_serialize_options serialize_options;
     fxir_size_options size_options;
     fxir_text_options text_options;
-    const char *json, *file;
-    size_t json_length, file_length;
+    DLManagedTensorVersioned dlpack;
+    DLManagedTensor dlpack_unversioned;
+    const char *json, *file, *native;
+    size_t json_length, file_length, native_length;
     uint64_t outputs[MOST][64];
 } fixture;
 
@@ -56,8 +61,8 @@ static const float numbers[4] = {1, 2, 3, 4};
 static int dummy;
 static const char *const names[] = {"weight"};
 static const char code[] = "def forward(x):\n    return h(x)\n", pattern_code[] = "def forward(x):\n    return f(x)\n";
-static char *json, *file;
-static size_t json_length, file_length;
+static char *json, *file, *native;
+static size_t json_length, file_length, native_length;
 
 static int32_t keep(void *user_data, const fxir_module *module, fxir_node node, int32_t *verdict) {
     (void)user_data, (void)module, (void)node, (void)verdict;
@@ -98,6 +103,7 @@ static void set_up(fixture *f) {
     fxir_copy_options_init(&f->copy_options);
     fxir_fuse_options_init(&f->fuse_options);
     fxir_dead_code_options_init(&f->dead_code_options);
+    fxir_cse_options_init(&f->cse_options);
     fxir_normalize_options_init(&f->normalize_options);
     fxir_serialize_options_init(&f->serialize_options);
     fxir_size_options_init(&f->size_options);
@@ -164,6 +170,14 @@ static void set_up(fixture *f) {
     OK(fxir_weights_new(&f->weights, E));
     OK(fxir_weights_set(f->weights, "weight", f->tensor, E));
     OK(fxir_weights_set(f->weights, "sub.weight", f->tensor, E));
+    OK(fxir_weights_writer_new("writer.safetensors", &f->writer, E));
+    f->dlpack.version.major = 1;
+    f->dlpack.dl_tensor.data = (void *)numbers;
+    f->dlpack.dl_tensor.device.device_type = DL_CPU;
+    f->dlpack.dl_tensor.dtype.code = DL_FLOAT;
+    f->dlpack.dl_tensor.dtype.bits = 32;
+    f->dlpack.dl_tensor.dtype.lanes = 1;
+    f->dlpack_unversioned.dl_tensor = f->dlpack.dl_tensor;
     OK(fxir_node_args(f->module, f->y, &f->args, E));
     OK(fxir_match_pattern(f->module, f->pattern, NULL, &f->matches, E));
     OK(fxir_module_clone(f->module, &clone, &f->node_map, E));
@@ -176,6 +190,8 @@ static void set_up(fixture *f) {
     f->json_length = json_length;
     f->file = file;
     f->file_length = file_length;
+    f->native = native;
+    f->native_length = native_length;
     memset(f->outputs, 0xa5, sizeof f->outputs);
 }
 
@@ -188,6 +204,7 @@ static void tear_down(fixture *f) {
     fxir_module_free(f->removed);
     fxir_tensor_free(f->tensor);
     fxir_weights_free(f->weights);
+    fxir_weights_writer_free(f->writer);
     fxir_args_free(f->args);
     fxir_matches_free(f->matches);
     fxir_pattern_set_free(f->set);
@@ -200,13 +217,14 @@ static void tear_down(fixture *f) {
     fxir_error_free(f->problem);
 }
 
-static const char *const types[] = {"module", "tensor", "weights", "args", "matches", "set", "passes", "report", "node_map", "values", "buffer", "lowering", "problem"};
+static const char *const types[] = {"module", "tensor", "weights", "writer", "args", "matches", "set", "passes", "report", "node_map", "values", "buffer", "lowering", "problem"};
 enum { TYPES = sizeof types / sizeof *types };
 
 static void *handle_of(fixture *f, const char *word) {
     if (!strcmp(word, "module")) return f->module;
     if (!strcmp(word, "tensor")) return f->tensor;
     if (!strcmp(word, "weights")) return f->weights;
+    if (!strcmp(word, "writer")) return f->writer;
     if (!strcmp(word, "args")) return f->args;
     if (!strcmp(word, "matches")) return f->matches;
     if (!strcmp(word, "set")) return f->set;
@@ -234,6 +252,12 @@ static void free_as(const char *type, void *handle) {
     if (!strcmp(type, "module")) fxir_module_free(handle);
     else if (!strcmp(type, "tensor")) fxir_tensor_free(handle);
     else if (!strcmp(type, "weights")) fxir_weights_free(handle);
+    else if (!strcmp(type, "writer")) fxir_weights_writer_free(handle);
+    else if (!strcmp(type, "dlpack")) {
+        if (handle) ((DLManagedTensorVersioned *)handle)->deleter(handle);
+    } else if (!strcmp(type, "dlpack_unversioned")) {
+        if (handle) ((DLManagedTensor *)handle)->deleter(handle);
+    }
     else if (!strcmp(type, "args")) fxir_args_free(handle);
     else if (!strcmp(type, "matches")) fxir_matches_free(handle);
     else if (!strcmp(type, "set")) fxir_pattern_set_free(handle);
@@ -330,6 +354,8 @@ static void *default_of(fixture *f, word *word, size_t index) {
     if (!strcmp(text, "nodes")) return f->nodes;
     if (!strcmp(text, "inputs")) return f->inputs;
     if (!strcmp(text, "meta")) return &f->meta;
+    if (!strcmp(text, "dlpack")) return &f->dlpack;
+    if (!strcmp(text, "dlpack_unversioned")) return &f->dlpack_unversioned;
     if (!strcmp(text, "value")) return &f->value;
     if (!strcmp(text, "shape")) return (void *)shape;
     if (!strcmp(text, "strides")) return (void *)strides;
@@ -337,6 +363,7 @@ static void *default_of(fixture *f, word *word, size_t index) {
     if (!strcmp(text, "data")) return &dummy;
     if (!strcmp(text, "json")) return (void *)f->json;
     if (!strcmp(text, "file")) return (void *)f->file;
+    if (!strcmp(text, "native")) return (void *)f->native;
     if (!strcmp(text, "release")) return (void *)(uintptr_t)release;
     if (!strcmp(text, "write")) return (void *)(uintptr_t)swallow;
     if (!strcmp(text, "filter")) return (void *)(uintptr_t)keep;
@@ -348,6 +375,7 @@ static void *default_of(fixture *f, word *word, size_t index) {
     if (!strcmp(text, "copy_options")) return &f->copy_options;
     if (!strcmp(text, "fuse_options")) return &f->fuse_options;
     if (!strcmp(text, "dead_code_options")) return &f->dead_code_options;
+    if (!strcmp(text, "cse_options")) return &f->cse_options;
     if (!strcmp(text, "normalize_options")) return &f->normalize_options;
     if (!strcmp(text, "serialize_options")) return &f->serialize_options;
     if (!strcmp(text, "size_options")) return &f->size_options;
@@ -572,11 +600,14 @@ int main(void) {
     fxir_buffer_free(buffer);
     OK(fxir_module_save_json(f.module, "handles.json", "handles.safetensors", NULL, E));
     file = check_read_file("handles.safetensors", &file_length);
+    OK(fxir_module_save(f.module, "handles.fxir", E));
+    native = check_read_file("handles.fxir", &native_length);
     check_write_file("handles.py", code, strlen(code));
     CHECK(all_live(&f, ""));
     tear_down(&f);
     for (i = 0; i < ROWS; i++) test_row(&rows[i]);
     free(json);
     free(file);
+    free(native);
     return check_result();
 }

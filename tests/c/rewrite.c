@@ -508,6 +508,7 @@ static void sizes_of_options(void) {
         fxir_match_options match;
         fxir_fuse_options fuse;
         fxir_dead_code_options dead;
+        fxir_cse_options cse;
         fxir_serialize_options serialize;
         size_t size;
         unsigned char bytes[4096];
@@ -517,7 +518,7 @@ static void sizes_of_options(void) {
     fxir_tensor_meta meta = a_meta();
     OK(fxir_node_set_tensor_meta(module, nth(module, 0), &meta, E));
     OK(fxir_node_set_tensor_meta(module, nth(module, 1), &meta, E));
-    for (kind = 0; kind < 4; kind++) {
+    for (kind = 0; kind < 5; kind++) {
         for (i = 0; i < 12; i++) {
             fxir_matches *matches = NULL;
             fxir_buffer *json = NULL;
@@ -530,6 +531,7 @@ static void sizes_of_options(void) {
             case 0: fxir_match_options_init(&u.match), known = sizeof u.match; break;
             case 1: fxir_fuse_options_init(&u.fuse), known = sizeof u.fuse; break;
             case 2: fxir_dead_code_options_init(&u.dead), known = sizeof u.dead; break;
+            case 3: fxir_cse_options_init(&u.cse), known = sizeof u.cse; break;
             default: fxir_serialize_options_init(&u.serialize), known = sizeof u.serialize; break;
             }
             CHECK(u.size == known);
@@ -561,6 +563,7 @@ static void sizes_of_options(void) {
             case 0: status = fxir_match_pattern(scratch, pattern, &u.match, &matches, NULL); break;
             case 1: status = fxir_fuse_as_graphmodule(scratch, &node, 1, "fused", &u.fuse, NULL, NULL, NULL); break;
             case 2: status = fxir_eliminate_dead_code(scratch, &u.dead, NULL, NULL); break;
+            case 3: status = fxir_eliminate_common_subexpressions(scratch, &u.cse, NULL, NULL, NULL); break;
             default: status = fxir_module_serialize(scratch, &u.serialize, &json, NULL, NULL); break;
             }
             if (!CHECK(status == expected))

@@ -5,6 +5,7 @@
 
 mod json;
 mod names;
+mod native;
 mod recorded;
 mod serialize;
 mod text;

@@ -1,7 +1,7 @@
 //! `passes.jsonl` and `random.jsonl`: calls of torch.fx's passes, with what they gave.
 
 use crate::text::same;
-use crate::Report;
+use crate::{native, Report};
 use fxir::formats::python::print::{code, statement};
 use fxir::formats::python::read::read_into;
 use fxir::formats::python::repr::repr;
@@ -89,6 +89,7 @@ fn module(text: &str, members: &Json) -> Result<ModuleTree, String> {
         }
     }
     read_into(&mut tree, root, text).map_err(|error| format!("{error}\n{text}"))?;
+    native::round_trip(&tree)?;
     Ok(tree)
 }
 

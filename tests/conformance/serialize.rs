@@ -3,7 +3,7 @@
 //! for the releases before, each in its own form.
 
 use super::json::{assert_same, Json};
-use super::Report;
+use super::{native, Report};
 use fxir::formats::json::Schema;
 use fxir::formats::{json, weights};
 use std::path::{Path, PathBuf};
@@ -156,6 +156,7 @@ fn check(file: &Path, weights_file: &Path) -> Result<(), String> {
 
 fn round_trip(text: &[u8], weights: Option<&weights::Weights>) -> Result<(), String> {
     let tree = json::read(text, weights).map_err(|error| format!("reading: {error} at {:?}", error.place))?;
+    native::round_trip(&tree)?;
     for indent in [None, Some(1)] {
         let options = json::SerializeOptions { indent, ..Default::default() };
         let written = json::serialize(&tree, tree.root(), &options).map_err(|error| format!("writing: {error}"))?;

@@ -1,7 +1,7 @@
 //! The suites `models/text`, `export/text`, `text` and `pt2_versions`: text that torch printed is read
 //! and printed again, the same to the byte.
 
-use crate::Report;
+use crate::{native, Report};
 use fxir::formats::python::print::{code, graph_text, readable, verbose_code, ReadableOptions};
 use fxir::formats::python::read::read_code;
 use fxir::ir::{Error, ModuleTree};
@@ -91,7 +91,9 @@ fn graph_text_of(tree: &ModuleTree) -> String {
 
 fn read(path: &Path) -> Result<ModuleTree, String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
-    read_code(&text).map_err(|error| format!("{error} at {:?}", error.place))
+    let tree = read_code(&text).map_err(|error| format!("{error} at {:?}", error.place))?;
+    native::round_trip(&tree)?;
+    Ok(tree)
 }
 
 /// Whether two texts are the same but for blank lines around them.

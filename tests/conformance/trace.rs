@@ -1,7 +1,7 @@
 //! `trace.jsonl`: Python text, and the code of the graph that `torch.fx.symbolic_trace` makes of it, or
 //! the error that it gives (`tools/record_traces.py` records them).
 
-use super::Report;
+use super::{native, Report};
 use fxir::formats::python::literal::parse_literal;
 use fxir::formats::python::print::code;
 use fxir::formats::python::trace::{trace_code, TraceOptions};
@@ -50,6 +50,7 @@ fn check(case: &Case, deviation: Option<&str>) -> Result<(), String> {
     let traced = trace_code(&case.text, &TraceOptions { members, ..TraceOptions::default() }, Vec::new());
     match (traced, deviation.or(case.code.as_deref())) {
         (Ok(tree), Some(expected)) => {
+            native::round_trip(&tree)?;
             let printed = code(&tree, tree.root()).map_err(|error| error.to_string())?;
             match body(&printed) == body(expected) {
                 true => Ok(()),

@@ -4,7 +4,9 @@ use super::fx_line::{alive, literal, names, net, net_with, nodes, shown, users, 
 use fxir::ir::lint::lint_all;
 use fxir::ir::{Args, Argument, ErrorKind, Kwargs, ModuleTree, Op};
 use fxir::passes::dead_code::eliminate_dead_code;
+use fxir::passes::deduplicate_get_attr::deduplicate_get_attr;
 use fxir::passes::purity::{Purity, PurityOptions};
+use fxir::passes::unused_attributes::delete_unused_attributes;
 
 /// https://github.com/pytorch/pytorch/issues/68301
 #[test]
@@ -156,6 +158,100 @@ fn fault_029_what_lies_below_a_called_module_is_used() {
     }
 }
 
+/// https://github.com/pytorch/ao/issues/4420
+#[test]
+fn fault_030_a_member_goes_with_the_last_live_node_that_names_it() {
+    let members = || {
+        [
+            ("w", Is::Tensor(1)),
+            ("block", Is::Graph("y: return y.add(self.scale)")),
+            ("block.scale", Is::Tensor(2)),
+            ("act", Is::Leaf("torch.nn.modules.activation.GELU", &[])),
+            ("act.bias", Is::Tensor(3)),
+        ]
+    };
+    let is_there = |tree: &ModuleTree, path: &str| tree.resolve(tree.root(), path).is_some();
+    // Graph, the member, and whether it stays: two nodes name it, of which none, one or both are dead.
+    for (text, member, alive_text, stays) in [
+        (
+            "x: w = self.w; w_1 = self.w; return torch.add(x, w)",
+            "w",
+            "x: w = self.w; add = torch.add(x, w); return add",
+            true,
+        ),
+        (
+            "x: w = self.w; w_1 = self.w; return torch.add(x, w_1)",
+            "w",
+            "x: w_1 = self.w; add = torch.add(x, w_1); return add",
+            true,
+        ),
+        ("x: w = self.w; w_1 = self.w; return torch.neg(x)", "w", "x: neg = torch.neg(x); return neg", false),
+        // Dead with all that uses it.
+        (
+            "x: w = self.w; d = torch.mm(x, w); w_1 = self.w; e = [w_1].f(d); return {'k': (x, [w])}",
+            "w",
+            "x: w = self.w; return {'k': (x, [w])}",
+            true,
+        ),
+        (
+            "x: w = self.w; d = torch.mm(x, w); w_1 = self.w; e = torch.cat([w_1, d]); return x",
+            "w",
+            "x: return x",
+            false,
+        ),
+        // What a write needs stays.
+        ("x: w = self.w; z = w.zero_(); w_1 = self.w; return x", "w", "x: w = self.w; z = w.zero_(); return x", true),
+        // Below a submodule: read from there, from here, and by nobody.
+        ("x: a = self.block(x); s = self.block.scale; return a", "block.scale", "x: a = self.block(x); return a", true),
+        (
+            "x: a = self.block(x); s = self.block.scale; return x * s",
+            "block.scale",
+            "x: s = self.block.scale; mul = x * s; return mul",
+            true,
+        ),
+        ("x: a = self.block(x); s = self.block.scale; return x", "block.scale", "x: return x", false),
+        // Submodules: called twice.
+        ("x: a = self.act(x); b = self.act(x); return a", "act", "x: a = self.act(x); return a", true),
+        ("x: a = self.act(x); b = self.act(a); return x", "act", "x: return x", false),
+        (
+            "x: a = self.act(x); b = self.act.bias; return x + b",
+            "act.bias",
+            "x: b = self.act.bias; add = x + b; return add",
+            true,
+        ),
+    ] {
+        let mut tree = net_with(&members(), text);
+        let root = tree.root();
+        // Nothing is dead yet: what nodes name stays, whether anybody uses them or not.
+        tree.delete_all_unused_submodules(root).unwrap();
+        delete_unused_attributes(&mut tree, root).unwrap();
+        assert_eq!(lint_all(&tree, root), Ok(()));
+        assert!(is_there(&tree, member), "{text}");
+        eliminate_dead_code(&mut tree, root, None).unwrap();
+        assert_eq!(shown(&tree), alive_text);
+        tree.delete_all_unused_submodules(root).unwrap();
+        delete_unused_attributes(&mut tree, root).unwrap();
+        assert_eq!(lint_all(&tree, root), Ok(()));
+        assert_eq!(is_there(&tree, member), stays, "{text}");
+    }
+    // Made one first, the nodes are live or dead together.
+    for (text, expected) in [
+        ("x: w = self.w; w_1 = self.w; return torch.add(x, w_1)", "x: w = self.w; add = torch.add(x, w); return add"),
+        ("x: w = self.w; w_1 = self.w; return [w_1, w]", "x: w = self.w; return [w, w]"),
+        (
+            "x: w = self.w; a = x.t(); w_1 = self.w; return a.f(w_1, k=w)",
+            "x: w = self.w; a = x.t(); f = a.f(w, k = w); return f",
+        ),
+    ] {
+        let mut tree = net_with(&members(), text);
+        let root = tree.root();
+        assert_eq!(deduplicate_get_attr(&mut tree, root).unwrap().len(), 1);
+        delete_unused_attributes(&mut tree, root).unwrap();
+        assert_eq!((shown(&tree).as_str(), is_there(&tree, "w")), (expected, true));
+        assert_eq!(lint_all(&tree, root), Ok(()));
+    }
+}
+
 /// https://github.com/pytorch/pytorch/issues/60934
 #[test]
 fn fault_031_edits_of_a_copy_leave_the_original() {
@@ -241,4 +337,25 @@ fn fault_033_users_follow_every_change_of_arguments() {
              return (b, c)"
     );
     assert_eq!(lint_all(&tree, root), Ok(()));
+    // Replacing one node by another wherever it stands, in every kind of argument.
+    for (text, expected) in [
+        ("x, y: a = torch.cat([x, (x, {'k': x})]); return a", "x, y: a = torch.cat([y, (y, {'k': y})]); return a"),
+        (
+            "x, y: a = y.f(x, k=x[x:, x]); return [a, x]",
+            "x, y: getitem = y[(slice(y, None, None), y)]; a = y.f(y, k = getitem); return [a, y]",
+        ),
+        (
+            "x, y: a = torch.where(x > 0, x, other={'x': [x]}); return x",
+            "x, y: gt = y > 0; a = torch.where(gt, y, other = {'x': [y]}); return y",
+        ),
+    ] {
+        let mut tree = net(text);
+        let root = tree.root();
+        let [x, y] = nodes(&tree, ["x", "y"]);
+        let count = tree.graph(root).unwrap().user_count(x);
+        let graph = tree.graph_mut(root).unwrap();
+        assert_eq!(graph.replace_all_uses_with(x, y, |_, _| true).unwrap().len(), count);
+        assert_eq!((shown(&tree).as_str(), users(&tree, "x").as_str()), (expected, ""));
+        assert_eq!(lint_all(&tree, root), Ok(()));
+    }
 }

@@ -10,4 +10,6 @@ mod fx_line;
 mod matching;
 mod naming;
 mod ordering;
+mod purity;
 mod rewriting;
+mod rules;

@@ -6,6 +6,7 @@ use fxir::formats::python::read::read_code;
 use fxir::ir::lint::lint_all;
 use fxir::ir::{Argument, At, CopyNames, Graph, ModuleTree, Symbols};
 use fxir::passes::fuse::{fuse_as_graphmodule, FuseOptions};
+use fxir::passes::inline::inline_submodule;
 use fxir::passes::lift::lift_subgraph_as_module;
 use fxir::passes::subgraph_matcher::Pattern;
 use fxir::passes::subgraph_rewriter::{MemberConflict, Rewrite, Rule};
@@ -91,6 +92,107 @@ fn fault_045_copies_of_graphs_keep_their_names() {
         for copy in &copies {
             assert_eq!((names(copy), shown(copy)), before);
         }
+    }
+}
+
+/// https://github.com/pytorch/pytorch/pull/141169
+#[test]
+fn fault_047_what_is_inlined_brings_its_members_under_free_names() {
+    let leaf = |name: &'static str| Is::Leaf(name, &[]);
+    type Members<'a> = Vec<(&'a str, Is<'a>)>;
+    /// Members, graph, the calls to inline, what it is then, the members that it has.
+    type Case<'a> = (Members<'a>, &'a str, &'a [&'a str], &'a str, &'a [(&'a str, &'a str)]);
+    let cases: [Case<'_>; 4] = [
+        // The submodule of the submodule has the name of another of the parent's.
+        (
+            vec![
+                ("submod_0", Is::Graph("a: return self.submod_1(a)")),
+                ("submod_0.submod_1", leaf("Inner")),
+                ("submod_1", leaf("Outer")),
+            ],
+            "x: s = self.submod_0(x); t = self.submod_1(s); return t",
+            &["s"],
+            "x: submod_1 = self.submod_1_1(x); t = self.submod_1(submod_1); return t",
+            &[("submod_1", "Outer"), ("submod_1_1", "Inner")],
+        ),
+        // Its own name, and one that is numbered already.
+        (
+            vec![
+                ("block", Is::Graph("a: b = self.block(a); return self.act(b)")),
+                ("block.block", leaf("Inner")),
+                ("block.act", leaf("InnerAct")),
+                ("act", leaf("Act")),
+                ("act_1", leaf("ActOne")),
+            ],
+            "x: s = self.block(x); t = self.act(s); return self.act_1(t)",
+            &["s"],
+            "x: b = self.block_1(x); act = self.act_2(b); t = self.act(act); act_1 = self.act_1(t); return act_1",
+            &[("block_1", "Inner"), ("act", "Act"), ("act_1", "ActOne"), ("act_2", "InnerAct")],
+        ),
+        // Two submodules with members of one name, inlined one after the other.
+        (
+            vec![
+                ("p", Is::Graph("a: return self.fc(a)")),
+                ("p.fc", leaf("OfP")),
+                ("q", Is::Graph("a: return self.fc(a)")),
+                ("q.fc", leaf("OfQ")),
+            ],
+            "x: s = self.p(x); t = self.q(s); return t",
+            &["s", "t"],
+            "x: fc = self.fc(x); fc_1 = self.fc_1(fc); return fc_1",
+            &[("fc", "OfP"), ("fc_1", "OfQ")],
+        ),
+        // Graph modules within, which come along whole, and then are inlined in turn.
+        (
+            vec![
+                ("s", Is::Graph("a: return self.s(a)")),
+                ("s.s", Is::Graph("a: return self.s(a)")),
+                ("s.s.s", leaf("Deepest")),
+            ],
+            "x: s = self.s(x); return s",
+            &["s", "s_1"],
+            "x: s_2 = self.s(x); return s_2",
+            &[("s", "Deepest")],
+        ),
+    ];
+    for (members, text, calls, expected, kinds) in cases {
+        let mut tree = net_with(&members, text);
+        let root = tree.root();
+        for call in calls {
+            let graph = tree.graph(root).unwrap();
+            let call = graph.find_node(call).unwrap_or_else(|| panic!("no {call} in {}", shown(&tree)));
+            inline_submodule(&mut tree, root, call, CopyNames::Unique).unwrap();
+            assert_eq!(lint_all(&tree, root), Ok(()));
+        }
+        assert_eq!(shown(&tree), expected);
+        let found: Vec<String> = kinds
+            .iter()
+            .map(|(path, _)| tree.submodule(root, path).unwrap())
+            .map(|id| tree.symbols().text(tree.get(id).unwrap().type_name()).to_owned())
+            .collect();
+        assert_eq!(found, kinds.iter().map(|(_, kind)| *kind).collect::<Vec<_>>());
+        assert_eq!(tree.modules_below(root).count(), kinds.len() + 1);
+    }
+    // Tensors too.
+    for (inner, expected, bytes) in [
+        ("a: return a * self.w", "x: w = self.w; w_1 = self.w_1; mul = x * w_1; add = mul + w; return add", [1, 2]),
+        (
+            "a: w = self.w; return torch.mm(w, a)",
+            "x: w = self.w; w_1 = self.w_1; mm = torch.mm(w_1, x); add = mm + w; return add",
+            [1, 2],
+        ),
+        (
+            "a: return [self.w, a][0]",
+            "x: w = self.w; w_1 = self.w_1; getitem = [w_1, x][0]; add = getitem + w; return add",
+            [1, 2],
+        ),
+    ] {
+        let members = [("w", Is::Tensor(1)), ("sub", Is::Graph(inner)), ("sub.w", Is::Tensor(2))];
+        let mut tree = net_with(&members, "x: w = self.w; s = self.sub(x); return s + w");
+        let (root, [call]) = (tree.root(), nodes(&tree, ["s"]));
+        inline_submodule(&mut tree, root, call, CopyNames::Unique).unwrap();
+        assert_eq!(shown(&tree), expected);
+        assert_eq!([first_byte(&tree, "w"), first_byte(&tree, "w_1")], bytes);
     }
 }
 

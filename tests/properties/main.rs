@@ -1,6 +1,7 @@
 //! What holds of passes on whatever graph: random modules with nested arguments, keywords, literals,
 //! several outputs, members at several depths.
 
+mod cleaning;
 mod drawing;
 #[path = "../fx_line/mod.rs"]
 mod fx_line;

@@ -7,23 +7,30 @@ use crate::random_graph::{modules, picked, RandomModule};
 use fxir::ir::lint::lint_all;
 use fxir::ir::lowering::LoweringAttrs;
 use fxir::ir::{ErrorKind, ModuleTree, NewModule, NodeId, Op};
+use fxir::passes::cse::{eliminate_common_subexpressions, CseOptions};
 use fxir::passes::dead_code::eliminate_dead_code;
+use fxir::passes::deduplicate_get_attr::deduplicate_get_attr;
 use fxir::passes::fuse::{fuse_as_graphmodule, FuseOptions};
 use fxir::passes::insert::{insert_subgm, TakenName};
 use fxir::passes::legalize::legalize;
 use fxir::passes::lift::lift_subgraph_as_module;
+use fxir::passes::lift_constants::{lift_constants, LiftOptions};
 use fxir::passes::lowering_attrs::lift_lowering_attrs_to_nodes;
 use fxir::passes::normalize_args::{normalize_args, NormalizeOptions};
 use fxir::passes::replace_target::replace_target_nodes_with;
 use fxir::passes::subgraph_matcher::Pattern;
 use fxir::passes::subgraph_rewriter::{rewrite_to_fixpoint, Rule};
+use fxir::passes::unused_attributes::delete_unused_attributes;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 /// What a pass leaves as it was.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Keeps {
     /// What is computed, and what is returned.
     Meaning,
+    /// What is computed, though perhaps less often, and what is returned.
+    Once,
     /// What is returned.
     Returned,
     Nothing,
@@ -42,6 +49,10 @@ enum Step {
     Lift,
     LoweringAttrs,
     Unused,
+    Twice,
+    TwiceRead,
+    UnusedAttributes,
+    Constants,
     Copy,
 }
 
@@ -59,13 +70,17 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Step::Lift),
         1 => Just(Step::LoweringAttrs),
         1 => Just(Step::Unused),
+        2 => Just(Step::Twice),
+        1 => Just(Step::TwiceRead),
+        1 => Just(Step::UnusedAttributes),
+        1 => Just(Step::Constants),
         1 => Just(Step::Copy),
     ];
     prop::collection::vec(step, 1..9)
 }
 
 /// The first five compute what they replace.
-const RULES: [[&str; 2]; 9] = [
+const RULES: [[&str; 2]; 10] = [
     ["x, y: return torch.add(x, y)", "x, y: return torch.add(x, y)"],
     ["x: r = torch.relu(x); return torch.chunk(r, 2), r", "x: r = torch.relu(x); return torch.chunk(r, 2), r"],
     ["x, at: return x[at]", "x, at: return x[at]"],
@@ -74,6 +89,7 @@ const RULES: [[&str; 2]; 9] = [
     ["x, y: return torch.add(x, y)", "x, y: return torch.sub(x, {'k': y}, alpha=self.new.w)"],
     ["x: return torch.relu(x)", "x: return x"],
     ["x, y: return torch.relu(x), torch.chunk(y, 2)", "x, y: m = self.mix(x, y); return m[0], m[1]"],
+    ["x: return torch.relu(x)", "x: return torch.add(torch.ones(2, 2), torch.tensor([1, 2])) * torch.relu(x)"],
     ["x, y, z, l: return mine.function(x, {'k': [y, l]}, other=z)", "x, y, z, l: return torch.relu(torch.relu(y))"],
 ];
 
@@ -155,6 +171,39 @@ fn take(tree: &mut ModuleTree, step: &Step) -> Result<Keeps, TestCaseError> {
             tree.delete_all_unused_submodules(root).unwrap();
             Keeps::Meaning
         }
+        Step::Twice => {
+            let gone = eliminate_common_subexpressions(tree, root, CseOptions::default()).unwrap();
+            let (graph, after) = (tree.graph(root).unwrap(), listing(tree));
+            prop_assert!(gone.iter().all(|&(node, kept)| !graph.contains(node) && graph.contains(kept)));
+            prop_assert_eq!(eliminate_common_subexpressions(tree, root, CseOptions::default()).unwrap(), vec![]);
+            prop_assert_eq!(listing(tree), after);
+            Keeps::Once
+        }
+        Step::TwiceRead => {
+            deduplicate_get_attr(tree, root).unwrap();
+            let graph = tree.graph(root).unwrap();
+            let mut read: Vec<&str> = graph.nodes_of(Op::GetAttr).map(|node| graph.target(node)).collect();
+            let count = read.len();
+            read.sort_unstable();
+            read.dedup();
+            prop_assert_eq!(read.len(), count);
+            Keeps::Meaning
+        }
+        Step::UnusedAttributes => {
+            delete_unused_attributes(tree, root).unwrap();
+            prop_assert_eq!(delete_unused_attributes(tree, root).unwrap(), Vec::<String>::new());
+            Keeps::Meaning
+        }
+        Step::Constants => {
+            let lifted = lift_constants(tree, root, LiftOptions::default()).unwrap();
+            let graph = tree.graph(root).unwrap();
+            prop_assert!(lifted.iter().all(|&node| graph[node].op() == Op::GetAttr));
+            if lifted.is_empty() {
+                Keeps::Meaning
+            } else {
+                Keeps::Nothing
+            }
+        }
         Step::Copy => {
             *tree = tree.clone_subtree(root).unwrap();
             Keeps::Meaning
@@ -175,6 +224,11 @@ proptest! {
             let keeps = take(&mut tree, step)?;
             prop_assert_eq!(lint_all(&tree, tree.root()), Ok(()), "{:?}", step);
             let after = meaning(&tree);
+            if keeps == Keeps::Once {
+                let set = |all: &[u64]| all.iter().copied().collect::<BTreeSet<u64>>();
+                prop_assert_eq!(set(&after.1), set(&before.1), "{:?}", step);
+                prop_assert!(after.1.len() <= before.1.len());
+            }
             if keeps != Keeps::Nothing {
                 prop_assert_eq!(&after.0, &before.0, "{:?}", step);
             }

@@ -1,13 +1,21 @@
-//! Weights in safetensors files: read by memory map without a copy, written as a stream.
+//! Weights in safetensors files, one or several with an index: read by memory map without a copy,
+//! written as a stream.
 //!
 //! The `safetensors` crate says what a header's entry is and which dtypes there are; the checks are
 //! made here because each must name the tensor, and a name that occurs twice must be refused.
 
 mod map;
+mod notes;
 mod read;
+mod shards;
+mod stream;
 mod write;
 
+use read::open_file;
 pub use read::{from_bytes, open, Weights};
+pub use shards::write_sharded;
+pub use stream::Writer;
+pub(super) use write::Plan;
 pub use write::{write, write_to};
 
 use crate::ir::dtype::Dtype;
@@ -16,11 +24,17 @@ use safetensors::Dtype as Stored;
 /// The longest header that the format allows, in bytes.
 const MAX_HEADER: usize = 100_000_000;
 
+/// So much is written to a file at a time.
+const BUFFER: usize = 1 << 18;
+
 /// Bytes before the header: its length.
 const LENGTH_FIELD: usize = 8;
 
 /// The header's key that is no tensor.
-const METADATA_KEY: &str = "__metadata__";
+pub(super) const METADATA_KEY: &str = "__metadata__";
+
+/// torch itself takes no more.
+pub(super) const MAX_DIMENSIONS: usize = 64;
 
 /// The dtype of a stored one, if torch has it.
 fn loaded_dtype(stored: Stored) -> Option<Dtype> {
@@ -47,6 +61,11 @@ fn loaded_dtype(stored: Stored) -> Option<Dtype> {
         Stored::U64 => Dtype::Uint64,
         _ => return None,
     })
+}
+
+/// Whether tensors of a dtype can be stored by its own name and their own shape.
+pub(super) fn is_storable(dtype: Dtype) -> bool {
+    stored_dtype(dtype).is_some()
 }
 
 /// How a dtype is stored, if it can be: quantized kinds as their integers.

@@ -9,14 +9,12 @@ use indexmap::IndexMap;
 use safetensors::tensor::TensorInfo;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 
-use super::{loaded_dtype, map, LENGTH_FIELD, MAX_HEADER, METADATA_KEY};
+use super::notes::Notes;
+use super::{loaded_dtype, map, shards, LENGTH_FIELD, MAX_DIMENSIONS, MAX_HEADER, METADATA_KEY};
 use crate::ir::dtype::Dtype;
 use crate::ir::error::{counted, Error, ErrorKind, Result};
 use crate::ir::tensor::{Storage, Tensor};
 use crate::ir::tensor_meta::TensorMeta;
-
-/// torch itself takes no more.
-const MAX_DIMENSIONS: usize = 64;
 
 /// Tensors by name, in the order in which the file's header names them.
 #[derive(Debug, Default)]
@@ -25,10 +23,19 @@ pub struct Weights {
     metadata: HashMap<String, String>,
 }
 
-/// Maps the safetensors file at `path`; the tensors use the map, no byte of theirs is copied or
-/// read. The file must not be shortened or written into while they live: replace it by a rename.
+/// Maps the safetensors file at `path`, or all those that an index there names (`*.index.json`); the
+/// tensors use the maps, no byte of theirs is copied or read. The files must not be shortened or written
+/// into while they live: replace them by a rename.
 pub fn open(path: impl AsRef<Path>) -> Result<Weights> {
     let path = path.as_ref();
+    if shards::is_index(path) {
+        return shards::open_index(path);
+    }
+    open_file(path)
+}
+
+/// Maps one safetensors file.
+pub(super) fn open_file(path: &Path) -> Result<Weights> {
     let bytes = map::map(path).map_err(|error| Error::new(ErrorKind::Io, format!("{}: {error}", path.display())))?;
     from_bytes(bytes).map_err(|mut error| {
         error.message = format!("{}: {}", path.display(), error.message);
@@ -44,14 +51,25 @@ pub fn from_bytes(bytes: Arc<Storage>) -> Result<Weights> {
     let data_length = file.len() - data_start;
     check_offsets(&entries, data_length)?;
 
-    let mut tensors = IndexMap::with_capacity(entries.len());
+    let mut tensors: IndexMap<Arc<str>, Arc<Tensor>> = IndexMap::with_capacity(entries.len());
+    let notes = {
+        let names: HashSet<&str> = entries.iter().map(|(name, _)| &**name).collect();
+        Notes::read(&metadata, |name| names.contains(name))?
+    };
     for (name, info) in entries {
-        let tensor = load(&info, &bytes, data_start).map_err(|error| Error {
+        let tensor = load(&name, &info, &notes, &bytes, data_start).map_err(|error| Error {
             message: format!("tensor `{}`: {}", shown(&name), error.message),
             kind: if error.kind == ErrorKind::Unsupported { error.kind } else { ErrorKind::Parse },
             ..error
         })?;
         tensors.insert(name, Arc::new(tensor));
+    }
+    for (name, stored) in &notes.same {
+        // A name that is stored itself is no second one.
+        if let (Some(tensor), None) = (tensors.get(stored.as_str()), tensors.get(name.as_str())) {
+            let tensor = tensor.clone();
+            tensors.insert(name.as_str().into(), tensor);
+        }
     }
     Ok(Weights { tensors, metadata })
 }
@@ -198,7 +216,7 @@ fn check_offsets(entries: &[(Arc<str>, TensorInfo)], data_length: usize) -> Resu
 }
 
 /// The tensor of one entry whose offsets were checked.
-fn load(info: &TensorInfo, bytes: &Arc<Storage>, data_start: usize) -> Result<Tensor> {
+fn load(name: &str, info: &TensorInfo, notes: &Notes, bytes: &Arc<Storage>, data_start: usize) -> Result<Tensor> {
     let dtype = loaded_dtype(info.dtype)
         .ok_or_else(|| Error::new(ErrorKind::Unsupported, format!("torch has no dtype for {:?}", info.dtype)))?;
     if info.shape.len() > MAX_DIMENSIONS {
@@ -215,13 +233,19 @@ fn load(info: &TensorInfo, bytes: &Arc<Storage>, data_start: usize) -> Result<Te
             _ => return Err(parse("the last size of an F4 tensor must be even".into())),
         }
     }
-    let meta = TensorMeta::new(dtype, shape);
+    let meta = match notes.meta(name)? {
+        Some(noted) if noted.shape.len() > MAX_DIMENSIONS => {
+            return Err(parse(format!("{} dimensions are more than {MAX_DIMENSIONS}", noted.shape.len())));
+        }
+        Some(noted) if info.dtype == safetensors::Dtype::U8 => noted,
+        _ => TensorMeta::new(dtype, shape),
+    };
     let (start, end) = info.data_offsets;
     let needed = meta.nbytes()?.unwrap_or_default();
     if needed != (end - start) as u64 {
         return Err(parse(format!(
-            "{:?} of shape {} takes {needed} bytes, the file gives it {}",
-            info.dtype,
+            "{} of shape {} takes {needed} bytes, the file gives it {}",
+            meta.dtype,
             shown(&format!("{:?}", info.shape)),
             end - start
         )));

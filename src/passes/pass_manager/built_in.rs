@@ -2,7 +2,7 @@
 
 use crate::ir::lowering::LoweringAttrs;
 use crate::ir::{lint, ModuleId, ModuleTree, Result};
-use crate::passes::cse::eliminate_common_subexpressions;
+use crate::passes::cse::{eliminate_common_subexpressions, CseOptions};
 use crate::passes::dead_code::eliminate_dead_code;
 use crate::passes::deduplicate_get_attr::deduplicate_get_attr;
 use crate::passes::legalize::legalize;
@@ -21,7 +21,9 @@ pub const BUILT_IN_PASSES: &[(&CStr, BuiltInPass)] = &[
     (c"deduplicate_get_attr", |tree, module| deduplicate_get_attr(tree, module).map(drop)),
     (c"delete_all_unused_submodules", |tree, module| tree.delete_all_unused_submodules(module).map(drop)),
     (c"delete_unused_attributes", |tree, module| delete_unused_attributes(tree, module).map(drop)),
-    (c"eliminate_common_subexpressions", |tree, module| eliminate_common_subexpressions(tree, module).map(drop)),
+    (c"eliminate_common_subexpressions", |tree, module| {
+        eliminate_common_subexpressions(tree, module, CseOptions::default()).map(drop)
+    }),
     (c"eliminate_dead_code", |tree, module| eliminate_dead_code(tree, module, None).map(drop)),
     (c"legalize_graph", |tree, module| legalize(tree.graph_mut(module)?)),
     (c"lift_constants", |tree, module| lift_constants(tree, module, LiftOptions::default()).map(drop)),

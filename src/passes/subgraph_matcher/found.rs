@@ -5,7 +5,8 @@ use crate::ir::{Argument, Graph, Name, NodeId, Op};
 /// What stands for a node of the pattern, as it was when the match was found.
 #[derive(Debug, Clone)]
 pub enum Binding {
-    /// Nothing: the output of a pattern that was matched without it.
+    /// Nothing: the output of a pattern that was matched without it; of what placeholders were bound
+    /// to once rules have settled, a node that is gone and in whose place nothing came.
     None,
     /// A node of the graph.
     Node {

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod attempt;
+mod beginnings;
 mod callbacks;
 mod candidates;
 mod convex;

@@ -10,6 +10,7 @@ pub struct Pattern<'a> {
     pub(super) module: ModuleId,
     pub(super) graph: &'a Graph,
     nodes: Vec<NodeId>,
+    ops: Vec<Op>,
     index_of: Vec<usize>,
     placeholders: Vec<usize>,
     returning: Vec<usize>,
@@ -60,6 +61,7 @@ impl<'a> Pattern<'a> {
             tree,
             module,
             graph,
+            ops: nodes.iter().map(|&node| graph[node].op()).collect(),
             index_of,
             placeholders: (0..nodes.len()).filter(|&index| graph[nodes[index]].op() == Op::Placeholder).collect(),
             anchors: returning.iter().copied().filter(|&index| uses[index] == 0).collect(),
@@ -147,7 +149,7 @@ impl<'a> Pattern<'a> {
     }
 
     pub(super) fn op(&self, index: usize) -> Op {
-        self.graph[self.nodes[index]].op()
+        self.ops[index]
     }
 
     /// Where what a node uses stands; of a name-node map nothing.

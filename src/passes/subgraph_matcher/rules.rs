@@ -1,12 +1,11 @@
 //! Looks for many patterns in one walk.
 
 use super::attempt::{Place, Slots};
+use super::beginnings::Beginnings;
 use super::callbacks::Ask;
 use super::search::Search;
 use super::{MatchCallbacks, MatchOptions, Matches, Pattern};
-use crate::ir::{Graph, ModuleId, ModuleTree, NodeId, Op, Result, Symbol};
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use crate::ir::{ModuleId, ModuleTree, Result};
 
 /// What several patterns matched.
 #[derive(Debug, Default)]
@@ -50,8 +49,10 @@ pub fn match_patterns(
     };
     let matches = rules.iter().map(|(pattern, _)| Matches::new(pattern.nodes().len())).collect();
     let mut found = FoundByRules { matches, order: Vec::new() };
+    let mut tried = Vec::new();
     for node in place.graph.nodes() {
-        for rule in beginnings.at(place.graph, node) {
+        beginnings.at(place.graph, node, &mut tried);
+        for &rule in &tried {
             let (pattern, options) = rules[rule as usize];
             // Most of many patterns begin nowhere.
             let search = searches[rule as usize].get_or_insert_with(|| Search::new(place, pattern, options));
@@ -63,52 +64,4 @@ pub fn match_patterns(
         }
     }
     Ok(found)
-}
-
-/// Which patterns can begin at a node, by what it is.
-#[derive(Default)]
-struct Beginnings {
-    by_target: FxHashMap<(Op, Symbol), Vec<u32>>,
-    by_op: FxHashMap<Op, Vec<u32>>,
-    /// The caller compares nodes.
-    anywhere: Vec<u32>,
-}
-
-impl Beginnings {
-    fn new(graph: &Graph, rules: &[(&Pattern<'_>, &MatchOptions)], callbacks: &dyn MatchCallbacks) -> Beginnings {
-        let mut beginnings = Beginnings::default();
-        for (rule, (pattern, options)) in rules.iter().enumerate() {
-            let Some(&anchor) = pattern.anchors(options.match_output).first() else { continue };
-            let list = match pattern.op(anchor) {
-                Op::Output => beginnings.by_op.entry(Op::Output).or_default(),
-                _ if callbacks.compares_nodes(rule) => &mut beginnings.anywhere,
-                op @ (Op::CallFunction | Op::CallMethod) => {
-                    let target = pattern.graph().target(pattern.nodes()[anchor]);
-                    // A text that the graph's table does not have is nobody's target.
-                    let Some(target) = graph.symbols().find(target) else { continue };
-                    beginnings.by_target.entry((op, target)).or_default()
-                }
-                op => beginnings.by_op.entry(op).or_default(),
-            };
-            list.push(rule as u32);
-        }
-        beginnings
-    }
-
-    /// In the order of the rules.
-    fn at(&self, graph: &Graph, node: NodeId) -> SmallVec<[u32; 8]> {
-        let found = &graph[node];
-        let by_target = match self.by_target.is_empty() {
-            true => None,
-            false => self.by_target.get(&(found.op(), found.target())),
-        };
-        let by_op = match self.by_op.is_empty() {
-            true => None,
-            false => self.by_op.get(&found.op()),
-        };
-        let lists = [by_target, by_op, Some(&self.anywhere)];
-        let mut rules: SmallVec<[u32; 8]> = lists.into_iter().flatten().flatten().copied().collect();
-        rules.sort_unstable();
-        rules
-    }
 }

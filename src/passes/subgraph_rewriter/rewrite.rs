@@ -66,7 +66,7 @@ impl Rewrite {
         rules: &[Rule<'_>],
         callbacks: &mut dyn RewriteCallbacks,
     ) -> Result<Rewrite> {
-        lint::lint(tree, module)?;
+        lint::lint_edits(tree, module)?;
         let graph = tree.graph(module)?;
         let mut plan = Plan::new(tree, module, rules);
         for rule in 0..rules.len() {

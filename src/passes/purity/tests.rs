@@ -1,7 +1,8 @@
 //! What is impure, kind by kind.
 
 use super::*;
-use crate::ir::{Args, At, Attribute, Kwargs, NewModule};
+use crate::ir::{Args, At, Attribute, Dtype, Kwargs, NewModule, Tensor, TensorKind, TensorMeta, Value};
+use std::sync::Arc;
 
 fn options(random_is_impure: bool) -> PurityOptions {
     PurityOptions { random_is_impure }
@@ -89,7 +90,7 @@ fn functions_by_name() {
 /// Every overload whose schema writes into an argument, by what torch prints.
 #[test]
 fn operators_by_their_schemas() {
-    let text = include_str!("schema/signatures.txt");
+    let text = include_str!("../schema/signatures.txt");
     let mut counts = [0; 3];
     for line in text.lines().filter(|line| line.contains("::")) {
         let name = line.split('(').next().unwrap();
@@ -97,7 +98,9 @@ fn operators_by_their_schemas() {
         let overload = if operator.contains('.') { "" } else { ".default" };
         let target = format!("torch.ops.{space}.{operator}{overload}");
         let parameters = line.rsplit_once(" -> ").map_or(line, |(parameters, _)| parameters);
-        let (mutates, is_random) = (parameters.contains('!'), line.contains(" !random"));
+        // Called as it stands here, with nothing, it draws unless it drops nothing by default.
+        let is_told_not_to = ["dropout_p=0.", "training=False"].iter().any(|told| line.contains(told));
+        let (mutates, is_random) = (parameters.contains('!'), line.contains(" !random") && !is_told_not_to);
         let is_impure = |random| judge(Op::CallFunction, &target, &[], &[], random);
         assert!(!(mutates || is_random) || is_impure(true), "{target}");
         assert!(!mutates || is_impure(false), "{target}");
@@ -113,11 +116,102 @@ fn operators_by_their_schemas() {
 #[test]
 fn methods_by_name() {
     let is_impure = |target| judge(Op::CallMethod, target, &[], &[], true);
-    for impure in ["mul_", "requires_grad_", "__setitem__", "__iadd__", "append", "bernoulli"] {
+    for impure in [
+        "mul_",
+        "requires_grad_",
+        "__setitem__",
+        "__iadd__",
+        "__next__",
+        "append",
+        "reverse",
+        "discard",
+        "difference_update",
+        "appendleft",
+        "register_hook",
+        "set_data",
+        "bernoulli",
+        // Of a list, for all that is known.
+        "sort",
+    ] {
         assert!(is_impure(impure), "{impure}");
     }
-    for pure in ["mul", "sort", "__getitem__", "__invert__", "__add__", "_"] {
+    for pure in ["mul", "add", "argsort", "copy", "get", "items", "__getitem__", "__invert__", "__add__", "_"] {
         assert!(!is_impure(pure), "{pure}");
+    }
+    // As functions.
+    for impure in ["torch.Tensor.add_", "torch.Tensor.backward", "torch.Tensor.bernoulli", "builtins.list.sort"] {
+        assert!(function_is_impure(impure), "{impure}");
+    }
+    for pure in ["torch.Tensor.add", "torch.Tensor.sort", "builtins.dict.get", "builtins.sorted"] {
+        assert!(!function_is_impure(pure), "{pure}");
+    }
+    // What a tensor and a container are called with in their ways.
+    let sort = |args: &[Argument], kwargs: &[(&str, Argument)]| judge(Op::CallMethod, "sort", args, kwargs, true);
+    assert!(!sort(&[], &[("dim", Argument::Int(0))]));
+    assert!(sort(&[], &[("reverse", Argument::Bool(true))]));
+}
+
+/// Each method with what it is called on.
+#[test]
+fn methods_by_what_they_are_called_on() {
+    let mut tree = ModuleTree::new("Net");
+    let root = tree.root();
+    let leaf = tree.add_module(root, "act", "torch.nn.modules.activation.GELU", NewModule::Leaf).unwrap();
+    tree.set_attribute(leaf, "names", Attribute::Value(Argument::List([].into()))).unwrap();
+    let weight = Tensor::without_bytes(TensorMeta::new(Dtype::Float32, [2i64])).unwrap();
+    tree.set_attribute(leaf, "weight", Attribute::Tensor(TensorKind::Parameter, Arc::new(weight))).unwrap();
+    let graph = tree.graph_mut(root).unwrap();
+    let placeholder = |graph: &mut Graph, name: &str, annotation: &str| {
+        let node = graph.placeholder(name).unwrap();
+        graph.set_type_annotation(node, Some(annotation)).unwrap();
+        node
+    };
+    let x = graph.placeholder("x").unwrap();
+    let list = placeholder(graph, "l", "List[int]");
+    let set = placeholder(graph, "s", "typing.Set[str]");
+    let tensor = placeholder(graph, "t", "torch.Tensor");
+    let told = graph.placeholder("told").unwrap();
+    graph.set_value(told, Some(Arc::new(Value::Tensor(TensorMeta::new(Dtype::Float32, [2i64]))))).unwrap();
+    let pair = graph.placeholder("pair").unwrap();
+    graph.set_value(pair, Some(Arc::new(Value::List(Vec::new())))).unwrap();
+    let mut call = |op, target: &str| {
+        let args = Args::from_iter([Argument::Node(x)]);
+        graph.create_node(At::Default, op, target, args, Kwargs::new(), None).unwrap()
+    };
+    let [relu, functional, method, made, sorted] = [
+        (Op::CallFunction, "torch.relu"),
+        (Op::CallFunction, "torch.nn.functional.gelu"),
+        (Op::CallMethod, "abs"),
+        (Op::CallFunction, "builtins.set"),
+        (Op::CallFunction, "builtins.sorted"),
+    ]
+    .map(|(op, target)| call(op, target));
+    let [act, names, weight] = ["act", "act.names", "act.weight"].map(|path| graph.get_attr(path).unwrap());
+    let cases = [
+        ("sort", true, vec![x, list, pair, sorted, names]),
+        ("sort", false, vec![tensor, told, relu, functional, method, weight]),
+        ("add", true, vec![set, list, made]),
+        ("add", false, vec![x, tensor, told, relu, method, weight]),
+        ("subtract", true, vec![made]),
+        ("subtract", false, vec![x, weight]),
+        ("update", true, vec![x, names]),
+        ("train", true, vec![act]),
+        ("half", true, vec![act]),
+        ("half", false, vec![x, weight]),
+        ("forward", false, vec![act]),
+        ("__call__", false, vec![act]),
+    ];
+    let mut nodes = Vec::new();
+    for (name, impure, receivers) in cases {
+        for receiver in receivers {
+            let args = Args::from_iter([Argument::Node(receiver)]);
+            let node = graph.create_node(At::Default, Op::CallMethod, name, args, Kwargs::new(), None).unwrap();
+            nodes.push((name, graph.name(receiver).to_owned(), node, impure));
+        }
+    }
+    let mut purity = Purity::new(&tree, options(true));
+    for (name, receiver, node, impure) in nodes {
+        assert_eq!(purity.is_impure(root, node), Ok(impure), "{receiver}.{name}()");
     }
 }
 
@@ -153,20 +247,45 @@ fn arguments_that_are_written_to() {
 fn modules_by_what_they_are() {
     let mut tree = ModuleTree::new("Net");
     let root = tree.root();
-    let flag = |value| Attribute::Value(Argument::Bool(value));
+    let no = || Argument::Bool(false);
+    let yes = || Argument::Bool(true);
     for (path, type_name, settings) in [
-        ("marked", "my.Module", vec![("_is_impure", true)]),
-        ("relu", "torch.nn.modules.activation.ReLU", vec![("inplace", true)]),
-        ("relu_out", "torch.nn.modules.activation.ReLU", vec![("inplace", false)]),
+        ("marked", "my.Module", vec![("_is_impure", yes())]),
+        ("relu", "torch.nn.modules.activation.ReLU", vec![("inplace", yes())]),
+        ("relu_out", "torch.nn.modules.activation.ReLU", vec![("inplace", no())]),
         ("drop", "torch.nn.modules.dropout.Dropout", vec![]),
-        ("drop_eval", "torch.nn.modules.dropout.Dropout", vec![("training", false)]),
+        ("drop_eval", "torch.nn.modules.dropout.Dropout", vec![("training", no())]),
+        ("drop_none", "torch.nn.modules.dropout.Dropout", vec![("p", Argument::Float(0.0))]),
         ("norm", "torch.nn.modules.batchnorm.BatchNorm2d", vec![]),
-        ("norm_training", "torch.nn.modules.batchnorm.BatchNorm2d", vec![("training", true)]),
-        ("other", "my.Dropout", vec![]),
+        ("norm_training", "torch.nn.modules.batchnorm.BatchNorm2d", vec![("training", yes())]),
+        ("norm_eval", "torch.nn.modules.batchnorm.BatchNorm2d", vec![("training", no())]),
+        ("norm_plain", "torch.nn.modules.batchnorm.BatchNorm1d", vec![("track_running_stats", no())]),
+        ("instance", "torch.nn.modules.instancenorm.InstanceNorm2d", vec![("training", yes())]),
+        ("instance_plain", "torch.nn.modules.instancenorm.InstanceNorm2d", vec![("track_running_stats", no())]),
+        ("layer_norm", "torch.nn.modules.normalization.LayerNorm", vec![("training", yes())]),
+        ("table", "torch.nn.modules.sparse.Embedding", vec![("training", yes()), ("max_norm", Argument::None)]),
+        (
+            "table_norm",
+            "torch.nn.modules.sparse.Embedding",
+            vec![("training", no()), ("max_norm", Argument::Float(1.0))],
+        ),
+        ("bag_norm", "torch.nn.modules.sparse.EmbeddingBag", vec![("max_norm", Argument::Int(2))]),
+        ("lstm", "torch.nn.modules.rnn.LSTM", vec![("training", yes())]),
+        ("lstm_plain", "torch.nn.modules.rnn.LSTM", vec![("dropout", Argument::Float(0.0))]),
+        ("cell", "torch.nn.modules.rnn.LSTMCell", vec![("training", yes())]),
+        ("pool", "torch.nn.modules.pooling.FractionalMaxPool2d", vec![("training", no())]),
+        ("fake", "torch.ao.quantization.fake_quantize.FakeQuantize", vec![("training", no())]),
+        ("qat", "torch.ao.nn.qat.modules.linear.Linear", vec![]),
+        ("lazy", "torch.nn.modules.linear.LazyLinear", vec![]),
+        ("theirs", "my.Dropout", vec![]),
+        ("block", "my.Block", vec![]),
+        ("block.relu", "torch.nn.modules.activation.ReLU", vec![("inplace", yes())]),
+        ("layers", "my.Layers", vec![]),
+        ("layers.drop", "torch.nn.modules.dropout.Dropout", vec![("training", no())]),
     ] {
         let leaf = tree.add_module(root, path, type_name, NewModule::Leaf).unwrap();
         for (name, value) in settings {
-            tree.set_attribute(leaf, name, flag(value)).unwrap();
+            tree.set_attribute(leaf, name, Attribute::Value(value)).unwrap();
         }
     }
     // A graph module is as pure as what it holds, however deep.
@@ -188,9 +307,28 @@ fn modules_by_what_they_are() {
         ("relu_out", false),
         ("drop", true),
         ("drop_eval", false),
-        ("norm", false),
+        ("drop_none", false),
+        ("norm", true),
         ("norm_training", true),
-        ("other", false),
+        ("norm_eval", false),
+        ("norm_plain", false),
+        ("instance", true),
+        ("instance_plain", false),
+        ("layer_norm", false),
+        ("table", false),
+        ("table_norm", true),
+        ("bag_norm", true),
+        ("lstm", true),
+        ("lstm_plain", false),
+        ("cell", false),
+        ("pool", true),
+        ("fake", true),
+        ("qat", true),
+        ("lazy", true),
+        ("theirs", true),
+        // A leaf may call what is below it.
+        ("block", true),
+        ("layers", false),
         ("pure", false),
         ("impure", true),
         ("impure.inner", true),
