@@ -16,8 +16,11 @@ use super::tree::{ModuleId, ModuleTree};
 #[derive(Debug, Clone)]
 pub struct LoweringAttrs {
     built_in: BuiltIn,
-    registered: Arc<FxHashMap<Box<str>, Arc<[Box<str>]>>>,
+    registered: Arc<Registered>,
 }
+
+/// The caller's lists, by type.
+type Registered = FxHashMap<Box<str>, Arc<[Box<str>]>>;
 
 /// The attributes of a type, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +30,9 @@ pub enum AttrNames<'a> {
     /// Registered by the caller.
     Registered(&'a [Box<str>]),
 }
+
+/// What a leaf module has, by name or dotted path.
+pub type LeafMembers<'t> = Vec<(Cow<'t, str>, LeafMember<'t>)>;
 
 /// What a leaf module has under a name of its type's list.
 #[derive(Debug, Clone, Copy)]
@@ -102,11 +108,7 @@ impl LoweringAttrs {
 
     /// What a leaf module has under the names of its type's list, in that order; None if its type has
     /// no list.
-    pub fn members<'t>(
-        &self,
-        tree: &'t ModuleTree,
-        leaf: ModuleId,
-    ) -> Result<Option<Vec<(Cow<'t, str>, LeafMember<'t>)>>> {
+    pub fn members<'t>(&self, tree: &'t ModuleTree, leaf: ModuleId) -> Result<Option<LeafMembers<'t>>> {
         let symbols = tree.symbols();
         let found = tree.get(leaf)?;
         let Some(names) = self.of_type(symbols.text(found.type_name())) else { return Ok(None) };

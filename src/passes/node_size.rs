@@ -39,8 +39,11 @@ pub struct SizeOptions<'a> {
     pub shared_once: bool,
     /// What a symbolic size is, by its spelling. What it does not know, and all when there is none, is an
     /// error.
-    pub symbol: Option<&'a dyn Fn(&str) -> Option<i64>>,
+    pub symbol: Option<SymbolSizes<'a>>,
 }
+
+/// Says what a symbolic size is, if it knows.
+pub type SymbolSizes<'a> = &'a dyn Fn(&str) -> Option<i64>;
 
 impl From<ElementSize> for SizeOptions<'_> {
     fn from(element_size: ElementSize) -> Self {

@@ -328,6 +328,16 @@ fn a_value_that_nests_too_deep_is_refused() {
 }
 
 #[test]
+fn more_tensors_than_a_node_can_yield_are_refused() {
+    let text = net(&call("f", "[]"), "f").replacen(
+        super::INFO,
+        &format!(r#""shape":[{}],"#, vec!["\"[1]\""; 70_000].join(",")),
+        1,
+    );
+    assert!(read_error(&text).1.contains("it is not a list of at most 65536 tensors"));
+}
+
+#[test]
 fn several_quantized_tensors_are_lists_with_gaps() {
     let text = r#""shape":["[2]","[3]"],"dtype":["torch.quint8","torch.float32"],"requires_grad":["False","False"],"stride":["[1]","[1]"],"is_quantized":[true,false],"qscheme":["torch.per_tensor_affine",null],"q_scale":[0.5,null],"q_zero_point":[3,null],"#;
     let f = call("f", &format!("[{X}]")).replace(super::INFO, text);

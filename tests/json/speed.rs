@@ -74,19 +74,42 @@ fn speed() {
 #[test]
 fn every_shape_is_read_in_linear_time() {
     type Shape = fn(usize) -> String;
-    let shapes: [(&str, Shape); 4] = [
+    let shapes: [(&str, Shape); 11] = [
         ("long", |count| long_net(count, "")),
         ("wide, users against the order", wide_net),
         ("one call with many arguments", |count| one_call(&format!("[{}]", vec!["1"; count * 20].join(",")))),
+        ("weights in no order", |count| weights(count, |at| format!("m{}.a{}.w", at * 7919 % 1000, at))),
+        ("weights of modules in modules", |count| weights(count, |at| format!("{}w{at}", "m.".repeat(at % 60)))),
+        ("weights that go back and forth", |count| weights(count, |at| format!("m{}.w{at}", at % 2))),
+        ("several tensors", |count| {
+            one_call("1").replacen(INFO, &format!(r#""shape":[{}],"dtype":1,"#, vec!["\"\""; count].join(",")), 1)
+        }),
+        ("slices in slices", |count| {
+            let open = r#"{"__py__":"slice","args":["#.repeat(60);
+            one_call(&format!("{open}[{}]{}", vec!["1"; count * 20].join(","), ",1,1]}".repeat(60)))
+        }),
+        ("objects in objects", |count| {
+            let open = r#"{"__py__":"dict","keys":[1],"values":["#.repeat(60);
+            one_call(&format!("{open}[{}]{}", vec!["1"; count * 20].join(","), "]}".repeat(60)))
+        }),
+        ("bare numbers", |count| one_call(&format!("[{}]", vec!["NaN"; count * 20].join(",")))),
         ("large numbers", |count| one_call(&format!("[{}]", vec!["1e30"; count * 20].join(",")))),
     ];
     for (name, shape) in shapes {
         let (small, large) = (shape(2_000), shape(32_000));
-        let (_, one) = time(name, small.len(), || read(&small));
-        let (_, two) = time(name, large.len(), || read(&large));
+        // Some are refused, at their end.
+        let (_, one) = time(name, small.len(), || json::read(small.as_bytes(), None).is_ok());
+        let (_, two) = time(name, large.len(), || json::read(large.as_bytes(), None).is_ok());
         // 16 times as much; quadratic time would be 256 times as long. Machines have other work.
         assert!(two < one * 16 * 6 + Duration::from_millis(500), "{name}: {one:?}, then {two:?}");
     }
+}
+
+/// As many weights, of the forms before 1.10.
+fn weights(count: usize, name: impl Fn(usize) -> String) -> String {
+    let told = r#"{"dtype":"torch.float32","is_quantized":false,"shape":"[1]"}"#;
+    let weights: Vec<String> = (0..count).map(|at| format!(r#""{}":{told}"#, name(at))).collect();
+    super::net_with("{}", &format!("{{{}}}", weights.join(",")), "", "x")
 }
 
 fn one_call(argument: &str) -> String {

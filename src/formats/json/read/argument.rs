@@ -168,7 +168,7 @@ impl<'a> Visitor<'a> for ArgumentSeed<'_, 'a> {
         match self.scope {
             Some(scope) if is_node => self.node(scope, name, entries),
             _ => {
-                if let Some(found) = decode(context, self.scope, &entries).map_err(|what| context.fail(what))? {
+                if let Some(found) = decode(context, self.scope, &mut entries).map_err(|what| context.fail(what))? {
                     return Ok(found);
                 }
                 let symbols = context.symbols();

@@ -6,29 +6,32 @@ use crate::formats::json::encoding::{PyType, ARGS, KEYS, PY, STR, VALUES};
 use crate::formats::python::literal::parse_literal;
 use crate::ir::{Argument, Symbols};
 
-/// What the entries of an object stand for; None if they are a dict like any other.
+/// What the entries of an object stand for, which are used up then; None if they are a dict like any
+/// other.
 pub(super) fn decode(
     context: &Context<'_>,
     scope: Option<&Scope<'_>>,
-    entries: &[(&str, Argument)],
+    entries: &mut [(&str, Argument)],
 ) -> Result<Option<Argument>, String> {
     let symbols = context.symbols();
-    let get = |wanted: &str| entries.iter().find(|(key, _)| *key == wanted).map(|(_, value)| value);
-    let Some(Argument::Str(name)) = get(PY) else { return Ok(None) };
+    let Some((_, Argument::Str(name))) = entries.iter().find(|(key, _)| *key == PY) else { return Ok(None) };
     let name = symbols.text(*name);
     let Some(py_type) = PyType::from_name(name) else { return Ok(None) };
-    let list = |key| match get(key) {
-        Some(Argument::List(items)) => Some(items.as_slice()),
-        _ => None,
+    let count = entries.len();
+    let mut take = |wanted: &str| {
+        let found = entries.iter_mut().find(|(key, _)| *key == wanted);
+        found.map(|(_, value)| std::mem::replace(value, Argument::None))
     };
-    let found = match (entries.len(), list(ARGS), get(STR), list(KEYS), list(VALUES)) {
-        (2, Some(args), ..) => from_args(py_type, args, symbols),
-        (2, None, Some(argument), ..) if is_of_type(argument, py_type) => Some(argument.clone()),
+    let found = match (count, take(ARGS), take(STR), take(KEYS), take(VALUES)) {
+        (2, Some(Argument::List(args)), ..) => from_args(py_type, args.into_iter().collect(), symbols),
+        (2, None, Some(argument), ..) if is_of_type(&argument, py_type) => Some(argument),
         (2, None, Some(Argument::Str(text)), ..) => {
-            from_text(py_type, symbols.text(*text), symbols).and_then(|argument| with_nodes(argument, scope, symbols))
+            from_text(py_type, symbols.text(text), symbols).and_then(|argument| with_nodes(argument, scope, symbols))
         }
-        (3, .., Some(keys), Some(values)) if py_type == PyType::Dict && keys.len() == values.len() => {
-            Some(Argument::Dict(keys.iter().cloned().zip(values.iter().cloned()).collect()))
+        (3, None, None, Some(Argument::List(keys)), Some(Argument::List(values)))
+            if py_type == PyType::Dict && keys.len() == values.len() =>
+        {
+            Some(Argument::Dict(keys.into_iter().zip(values).collect()))
         }
         _ => None,
     };
@@ -38,7 +41,7 @@ pub(super) fn decode(
     }
 }
 
-fn from_args(py_type: PyType, args: &[Argument], symbols: &Symbols) -> Option<Argument> {
+fn from_args(py_type: PyType, args: Vec<Argument>, symbols: &Symbols) -> Option<Argument> {
     let number = |argument: &Argument| match argument {
         Argument::Float(value) => Some(*value),
         Argument::Int(value) => Some(*value as f64),
@@ -48,7 +51,10 @@ fn from_args(py_type: PyType, args: &[Argument], symbols: &Symbols) -> Option<Ar
         Argument::Str(text) => Some(symbols.text(*text)),
         _ => None,
     };
-    match (py_type, args) {
+    if py_type == PyType::Slice {
+        return Some(Argument::Slice(Box::new(args.try_into().ok()?)));
+    }
+    match (py_type, args.as_slice()) {
         (PyType::Float, [one]) => match text(one)? {
             "inf" => Some(Argument::Float(f64::INFINITY)),
             "-inf" => Some(Argument::Float(f64::NEG_INFINITY)),
@@ -56,9 +62,6 @@ fn from_args(py_type: PyType, args: &[Argument], symbols: &Symbols) -> Option<Ar
             _ => None,
         },
         (PyType::Complex, [real, imaginary]) => Some(Argument::Complex(Box::new([number(real)?, number(imaginary)?]))),
-        (PyType::Slice, [start, stop, step]) => {
-            Some(Argument::Slice(Box::new([start.clone(), stop.clone(), step.clone()])))
-        }
         (PyType::Range, [Argument::Int(start), Argument::Int(stop), Argument::Int(step)]) if *step != 0 => {
             Some(Argument::Range(Box::new([*start, *stop, *step])))
         }

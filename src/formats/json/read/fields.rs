@@ -18,6 +18,9 @@ pub(super) type Lowering<'a> = Vec<(&'a str, Argument)>;
 const KEYS: [&str; 8] =
     ["shape", "dtype", "requires_grad", "stride", "is_quantized", "qscheme", "q_scale", "q_zero_point"];
 
+/// The most tensors that are told of one node: what tells of each takes a hundred times its text.
+const MAX_TENSORS: usize = 1 << 16;
+
 /// The keys as they came; strings as spelled.
 #[derive(Default)]
 pub(super) struct Fields<'a> {
@@ -145,6 +148,9 @@ impl<'a> Fields<'a> {
             return Told::Nothing;
         }
         if let Field::List(items) = field {
+            if items.len() > MAX_TENSORS {
+                return Told::Wrong("a list of at most 65536 tensors");
+            }
             if self.each.len() < items.len() {
                 self.each.resize_with(items.len(), Fields::default);
             }

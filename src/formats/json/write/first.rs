@@ -20,11 +20,7 @@ pub(super) fn kinds(first: WeightsFirst) -> &'static [TensorKind] {
 
 /// The tensors of a kind in a module and all below it, by path: a module's own before those of the
 /// modules in it, one that has several names under the first. Constants of the module above are none.
-pub(super) fn named<'t>(
-    tree: &'t ModuleTree,
-    module: ModuleId,
-    kind: TensorKind,
-) -> Result<Vec<(String, &'t Arc<Tensor>)>> {
+pub(super) fn named(tree: &ModuleTree, module: ModuleId, kind: TensorKind) -> Result<Vec<(String, &Arc<Tensor>)>> {
     let symbols = tree.symbols();
     let mut found = Vec::new();
     let mut seen = FxHashSet::default();

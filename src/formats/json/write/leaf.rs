@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashSet;
 
-use crate::ir::lowering::{LeafMember, LoweringAttrs};
+use crate::ir::lowering::{LeafMember, LeafMembers, LoweringAttrs};
 use crate::ir::{Attribute, ModuleId, ModuleTree, Result};
 
 /// A leaf module.
@@ -17,14 +17,14 @@ pub(super) struct Leaf<'t, 'c> {
 
 impl<'t> Leaf<'t, '_> {
     /// Its type's list, if it has one, in the order of that; else all that lies in it.
-    pub(super) fn members(&self, lowering: &LoweringAttrs) -> Result<Vec<(Cow<'t, str>, LeafMember<'t>)>> {
+    pub(super) fn members(&self, lowering: &LoweringAttrs) -> Result<LeafMembers<'t>> {
         match lowering.members(self.tree, self.module)? {
             Some(members) => Ok(members),
             None => self.all(),
         }
     }
 
-    fn all(&self) -> Result<Vec<(Cow<'t, str>, LeafMember<'t>)>> {
+    fn all(&self) -> Result<LeafMembers<'t>> {
         let symbols = self.tree.symbols();
         let mut members = Vec::new();
         let mut waiting = vec![(self.module, String::new())];
